@@ -116,9 +116,17 @@ module.exports = {
         pathNot: [
           '^$1/',
           '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register|workers|operations|losses|serving|feedback)/)?index\\.ts$',
+          '^(packages|apps)/[^/]+/src/internal\\.ts$',
           '^packages/core/src/entry-points/[\\w-]+\\.ts$',
         ],
       },
+    },
+    {
+      name: 'examples-use-public-names',
+      comment: 'Examples show what users can import. The scripted endpoint takes the place of a vendor.',
+      severity: 'error',
+      from: { path: '^examples/', pathNot: '^examples/scripted-endpoint/' },
+      to: { path: '^(packages|apps)/[^/]+/src/(internal|entry-points/internal)\\.ts$' },
     },
     {
       name: 'no-relative-path-into-a-package',

@@ -72,13 +72,14 @@ function count(files: readonly SourceFile[], pattern: RegExp): number {
   return files.reduce((total, { text }) => total + [...text.matchAll(pattern)].length, 0);
 }
 
-/** The members of the interfaces `…Config` in these files. */
+/** The different members of the interfaces `…Config` in each of these files. */
 function keysOf(files: readonly SourceFile[], which: RegExp): number {
   const texts = files.filter(({ path: file }) => which.test(file)).map(({ text }) => text);
-  const interfaces = texts.flatMap((text) => [
-    ...text.matchAll(/^export interface \w+Config\b[^{]*\{\n([\s\S]*?)^\}/gm),
-  ]);
-  return interfaces.reduce((total, [, body = '']) => total + [...body.matchAll(/^ {2}readonly \w+\??:/gm)].length, 0);
+  return texts.reduce((total, text) => {
+    const interfaces = [...text.matchAll(/^export interface \w+Config\b[^{]*\{\n([\s\S]*?)^\}/gm)];
+    const names = interfaces.flatMap(([, body = '']) => body.match(/^ {2}readonly \w+/gm) ?? []);
+    return total + new Set(names).size;
+  }, 0);
 }
 
 function isFragment({ path: file, lines }: SourceFile): boolean {

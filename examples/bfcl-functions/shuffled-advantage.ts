@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { grpoAdvantage } from '@agentlightning/algorithms';
-import type { AdvantageEstimator } from '@agentlightning/core';
+import type { AdvantageEstimator } from '@agentlightning/core/algorithm';
 
 /**
  * GRPO's advantages of rewards that are permuted within the batch: a control, whose rewards have the same distribution and do not

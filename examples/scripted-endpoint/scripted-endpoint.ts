@@ -7,7 +7,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ChatMessage, type ChatTool, renderPrompt } from '@agentlightning/runtime-cpu';
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime-cpu/internal';
+import { renderPrompt } from '@agentlightning/runtime-cpu/internal';
 import { z } from 'zod';
 
 /** What the model receives. */

@@ -1,4 +1,4 @@
-import type { CreditAssignment } from '@agentlightning/core';
+import type { CreditAssignment } from '@agentlightning/core/algorithm';
 
 /**
  * Credit for a game of opponents: the return of a turn is its own reward plus the discounted return of the same player's next

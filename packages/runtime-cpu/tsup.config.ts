@@ -1,3 +1,3 @@
 import { libraryConfig } from '../../tools/tsup-library.ts';
 
-export default libraryConfig(['src/index.ts', 'src/main.ts']);
+export default libraryConfig(['src/index.ts', 'src/internal.ts', 'src/main.ts']);

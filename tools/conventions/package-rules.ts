@@ -18,8 +18,8 @@ interface Manifest {
 
 /**
  * The allowed entry points of a package. `.` is for agents. Authors of algorithms, stores and runtimes use `./algorithm`, `./store`,
- * `./spans` and `./training-runtime`, those of adapters `./adapter`; `./store-client` is for programs that use a store over HTTP, `./workers` for supervisors, `./operations` for telemetry of processes, `./losses` and `./serving` for engines of runtimes, `./feedback` for browsers, `./settings` for checks of configurations.
- * `./internal`, `./protocol` (with zod) and, also for browsers, `./metrics` are for the packages of this repository only: they have no report in `docs/api` and may change in every version. `./contracts` needs Vitest, `./testing` does not; `./main` is a program.
+ * `./spans` and `./training-runtime`, those of adapters `./adapter`; `./store-client` is for programs that use a store over HTTP, `./operations` for telemetry of processes, `./feedback` for browsers.
+ * `./internal` and what is below it, `./settings` and `./protocol` (both with zod) and, also for browsers, `./metrics` are for the packages of this repository only: they have no report in `docs/api` and may change in every version. `./contracts` needs Vitest, `./testing` does not; `./main` is a program.
  */
 const publicEntries = new Set([
   '.',
@@ -34,10 +34,10 @@ const publicEntries = new Set([
   './protocol',
   './adapter',
   './store-client',
-  './workers',
+  './internal/workers',
   './operations',
-  './losses',
-  './serving',
+  './internal/losses',
+  './internal/serving',
   './feedback',
   './settings',
   './register',

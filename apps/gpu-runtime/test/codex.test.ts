@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { currentRollout, type ModelCall } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import { ModelEngine, tinyModelConfig } from '@agentlightning/runtime-cpu';
+import { ModelEngine, tinyModelConfig } from '@agentlightning/runtime-cpu/internal';
 import { openStore } from '@agentlightning/store';
 import { type TrainConfig, Trainer } from '@agentlightning/trainer';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';

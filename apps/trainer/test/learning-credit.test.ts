@@ -1,6 +1,6 @@
 // @module-tag long
 import { air, grpo, type PolicyGradientOptions } from '@agentlightning/algorithms';
-import { loadBaseModel, ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu';
+import { loadBaseModel, ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu/internal';
 import { expect, test } from 'vitest';
 import { chainAgent, luckyAgent, type StockTask, stockAgent, stockTasks } from './learning/stock-task.ts';
 import { learn, meanOf, type TinyAgent } from './learning/tiny-learner.ts';

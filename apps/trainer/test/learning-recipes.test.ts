@@ -1,6 +1,6 @@
 import { type AlgorithmOptions, createAlgorithm, grpo } from '@agentlightning/algorithms';
 import type { CollectedGroup, StepPlan } from '@agentlightning/core/algorithm';
-import { loadBaseModel, type ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu';
+import { loadBaseModel, type ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu/internal';
 import { describe, expect, test } from 'vitest';
 import { expectRecordedCurve } from './learning/recorded-curve.ts';
 import { stockAgent, stockTasks } from './learning/stock-task.ts';

@@ -1,4 +1,4 @@
-import { decodeTokens } from '@agentlightning/runtime-cpu';
+import { decodeTokens } from '@agentlightning/runtime-cpu/internal';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { startScriptedEndpoint } from '../scripted-endpoint.ts';

@@ -1,4 +1,5 @@
-import type { Algorithm, PromptSearch } from '@agentlightning/core';
+import type { Algorithm } from '@agentlightning/core';
+import type { PromptSearch } from '@agentlightning/core/algorithm';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
 import { apo } from './prompt-search/apo.ts';
 import type { ApoOptions } from './prompt-search/apo-options.ts';

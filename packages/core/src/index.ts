@@ -1,6 +1,4 @@
-export type { AdvantageEstimator, CreditAssignment } from './algorithm/advantage.ts';
 export type { Algorithm } from './algorithm/algorithm.ts';
-export type { PromptSearch } from './algorithm/prompt-search.ts';
 export type { ValidationIssue } from './base/agent-lightning-error.ts';
 export { AgentLightningError, NotFoundError, ValidationError } from './base/agent-lightning-error.ts';
 export type { Clock } from './base/clock.ts';
@@ -10,7 +8,7 @@ export type { ModelCall, RolloutMode } from './spans/model-call.ts';
 export type { EmittedReward, Reward } from './spans/reward.ts';
 export type { Attributes, AttributeValue, Span, SpanInput, SpanStatus } from './spans/span.ts';
 export type { Attempt, AttemptStatus } from './store/attempt.ts';
-export type { NamedResources, PromptTemplateResource, Resource } from './store/resource.ts';
+export type { PromptTemplateResource, Resource } from './store/resource.ts';
 export type { Rollout, RolloutConfig } from './store/rollout.ts';
 export type { RolloutStatus } from './store/rollout-status.ts';
 export type { Run } from './store/run.ts';

@@ -25,6 +25,7 @@ export interface RewardsOptions {
 export interface ConfiguredRewards<TTask = unknown, TOutput = unknown>
   extends RewardParts<TTask, TOutput>,
     RewardsOptions {
+  /** The part that counts as the primary one. @default the first */
   readonly primary?: string;
 }
 

@@ -1,4 +1,5 @@
-import type { JsonObject, NamedResources, RewardValue, RolloutEndpoint, RolloutMode } from '@agentlightning/core';
+import type { JsonObject, RewardValue, RolloutEndpoint, RolloutMode } from '@agentlightning/core';
+import type { NamedResources } from '@agentlightning/core/store';
 
 /** The second argument of an agent. Most agents do not use it. */
 export interface AgentContext {

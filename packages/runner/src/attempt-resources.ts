@@ -1,11 +1,5 @@
-import {
-  type NamedResources,
-  NotFoundError,
-  type PromptTemplateResource,
-  type Resource,
-  type RolloutEndpoint,
-} from '@agentlightning/core';
-import { type AttemptedRollout, attemptBaseUrl } from '@agentlightning/core/store';
+import { NotFoundError, type PromptTemplateResource, type Resource, type RolloutEndpoint } from '@agentlightning/core';
+import { type AttemptedRollout, attemptBaseUrl, type NamedResources } from '@agentlightning/core/store';
 import type { RunnerStore } from './runner-store.ts';
 
 /** The resources of an attempt. */

@@ -12,7 +12,4 @@ export type {
   RunnerSummary,
 } from './runner-options.ts';
 export type { RunnerStore } from './runner-store.ts';
-export type { OutputScoring, ScoringOptions } from './score-output.ts';
-export { primaryPart, scoreInTime, scoreOutput, scoringError, takeJudgeUses, verdictScore } from './score-output.ts';
-export type { RegistrationOptions } from './workers/registration.ts';
-export { Registration } from './workers/registration.ts';
+export type { OutputScoring } from './score-output.ts';

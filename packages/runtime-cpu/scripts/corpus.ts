@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime/internal/serving';
 import type { Random } from '../src/random.ts';
 import { chance, pick } from './made-up-words.ts';
 

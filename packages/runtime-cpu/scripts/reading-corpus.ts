@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime/internal/serving';
 import type { Random } from '../src/random.ts';
 import { drawTranscript as drawShortTranscript, type Transcript } from './corpus.ts';
 import { chance, drawIdentifier, drawName, drawNumber, drawWords, pick } from './made-up-words.ts';

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { runRuntimeProcess } from '@agentlightning/runtime/serving';
+import { runRuntimeProcess } from '@agentlightning/runtime/internal/serving';
 import { readProcessFlags } from './service/process-flags.ts';
 import { startCpuRuntime } from './service/start-cpu-runtime.ts';
 

@@ -3,7 +3,7 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connectRuntime } from '@agentlightning/runtime';
-import { randomApiKey, writeKeyFile } from '@agentlightning/runtime/serving';
+import { randomApiKey, writeKeyFile } from '@agentlightning/runtime/internal/serving';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CpuRuntime, startCpuRuntime } from '../src/service/start-cpu-runtime.ts';
 

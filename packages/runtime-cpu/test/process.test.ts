@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { writeKeyFile } from '@agentlightning/runtime/serving';
+import { writeKeyFile } from '@agentlightning/runtime/internal/serving';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CpuRuntimeProcess, failToStart, startProcess } from './cpu-runtime-process.ts';
 

@@ -1,5 +1,5 @@
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
-import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime/internal/serving';
 import type { ModelEngine } from '../src/model-engine.ts';
 import { Random } from '../src/random.ts';
 import { renderPrompt } from '../src/text/chat-template.ts';

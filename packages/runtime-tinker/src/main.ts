@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { runRuntimeProcess } from '@agentlightning/runtime/serving';
+import { runRuntimeProcess } from '@agentlightning/runtime/internal/serving';
 import { environmentVariables } from './environment.ts';
 import { readProcessOptions } from './process-flags.ts';
 import { startTinkerRuntime } from './start-tinker-runtime.ts';

@@ -1,4 +1,4 @@
-import { parseFlags, serverFlags, serverOptionsOf, wrongFlag } from '@agentlightning/runtime/serving';
+import { parseFlags, serverFlags, serverOptionsOf, wrongFlag } from '@agentlightning/runtime/internal/serving';
 import type { TinkerRuntimeOptions } from './start-tinker-runtime.ts';
 
 const flagOptions = {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { systemClock } from '@agentlightning/core/internal';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { connectRuntime } from '@agentlightning/runtime';
-import { lossDefinitions } from '@agentlightning/runtime/losses';
+import { lossDefinitions } from '@agentlightning/runtime/internal/losses';
 import { aDatum } from '@agentlightning/runtime/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pythonSuites } from '../../../tools/describe-with-python.ts';

@@ -30,4 +30,5 @@ export {
   serveRuntime,
 } from './server/serve-runtime.ts';
 export type { ServerTls } from './server/server-credentials.ts';
+export type { ServedRuntime, ServedRuntimeOptions } from './serving/start-runtime.ts';
 export { encodeBatch } from './wire/batch.ts';

@@ -1,15 +1,7 @@
-import type {
-  Attempt,
-  JsonObject,
-  NamedResources,
-  Rollout,
-  RolloutStatus,
-  Run,
-  Span,
-  SpanInput,
-} from '@agentlightning/core';
+import type { Attempt, JsonObject, Rollout, RolloutStatus, Run, Span, SpanInput } from '@agentlightning/core';
 import { assertId, hasAttempt } from '@agentlightning/core/protocol';
 import type { Feedback, FeedbackInput } from '@agentlightning/core/spans';
+import type { NamedResources } from '@agentlightning/core/store';
 import {
   type AttemptedRollout,
   type AttemptPatch,

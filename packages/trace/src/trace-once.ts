@@ -1,14 +1,13 @@
 import {
   AgentLightningError,
   emitReward,
-  type NamedResources,
   type RewardValue,
   type Span,
   tracer,
   withRollout,
 } from '@agentlightning/core';
 import { AttemptSpans, findFinalReward, spanNames } from '@agentlightning/core/spans';
-import { newId, newTraceId } from '@agentlightning/core/store';
+import { type NamedResources, newId, newTraceId } from '@agentlightning/core/store';
 import { finalCalls } from './final-calls.ts';
 import type { TraceMessage } from './trace-step.ts';
 import { traceSteps } from './trace-steps.ts';

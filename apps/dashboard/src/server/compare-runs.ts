@@ -1,4 +1,5 @@
-import { compareMeans, comparePairs } from '@agentlightning/algorithms';
+import { comparePairs } from '@agentlightning/algorithms';
+import { compareMeans } from '@agentlightning/algorithms/internal';
 import type { Run } from '@agentlightning/core';
 import { z } from 'zod';
 import type { RunDifference } from '../api/run-views.ts';

@@ -1,4 +1,5 @@
-import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
+import type { AlgorithmOptions } from '@agentlightning/algorithms';
+import { parseAlgorithmOptions } from '@agentlightning/algorithms/internal';
 import { AgentLightningError } from '@agentlightning/core';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';

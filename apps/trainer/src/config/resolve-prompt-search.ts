@@ -1,6 +1,6 @@
 import path from 'node:path';
-import type { JsonObject, PromptSearch } from '@agentlightning/core';
-import type { PromptSet } from '@agentlightning/core/algorithm';
+import type { JsonObject } from '@agentlightning/core';
+import type { PromptSearch, PromptSet } from '@agentlightning/core/algorithm';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import type { ConfigProblems } from './config-problems.ts';

@@ -1,4 +1,4 @@
-import { createRecipe, type RecipeOptions } from '@agentlightning/algorithms';
+import { createRecipe, type RecipeOptions } from '@agentlightning/algorithms/internal';
 import { AgentLightningError } from '@agentlightning/core';
 import { ConfigProblems } from './config-problems.ts';
 import { environmentVariables } from './environment.ts';

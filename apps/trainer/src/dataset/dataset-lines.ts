@@ -1,4 +1,4 @@
-import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms';
+import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms/internal';
 import type { Rollout, RolloutMode, Store } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { readFinishedRollouts } from '../results/finished-rollout.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type FineTuneExample, fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms';
+import type { FineTuneExample } from '@agentlightning/algorithms';
+import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms/internal';
 import type { JsonObject, JsonValue, Span, Store } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { findReview, isJsonObject, uncapturedModelCall } from '@agentlightning/core/internal';

@@ -1,4 +1,4 @@
-import { finalReward } from '@agentlightning/algorithms';
+import { finalReward } from '@agentlightning/algorithms/internal';
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { loadTasks } from '../config/load-tasks.ts';

@@ -1,4 +1,4 @@
-import { transitionsFromSpans } from '@agentlightning/algorithms';
+import { transitionsFromSpans } from '@agentlightning/algorithms/internal';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { alteredSamplingText } from '../diagnosis/altered-sampling.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';

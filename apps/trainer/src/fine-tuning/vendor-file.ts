@@ -1,4 +1,4 @@
-import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms';
+import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms/internal';
 import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import type { ResolvedConfig } from '../config/resolve-config.ts';

@@ -1,4 +1,4 @@
-import { splitByTokens } from '@agentlightning/algorithms';
+import { splitByTokens } from '@agentlightning/algorithms/internal';
 import type {
   CollectedRollout,
   ScoringPolicy,

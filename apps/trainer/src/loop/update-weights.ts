@@ -1,4 +1,4 @@
-import { withReferenceLogprobs } from '@agentlightning/algorithms';
+import { withReferenceLogprobs } from '@agentlightning/algorithms/internal';
 import { AgentLightningError } from '@agentlightning/core';
 import type { ModelUpdate, StepPlan } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { NamedResources, Store } from '@agentlightning/core';
+import type { Store } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSet } from '@agentlightning/core/algorithm';
-import type { ProxyLlmResource } from '@agentlightning/core/store';
+import type { NamedResources, ProxyLlmResource } from '@agentlightning/core/store';
 
 /** Short digest of a set of prompts. */
 export function promptsDigest(prompts: PromptSet): string {

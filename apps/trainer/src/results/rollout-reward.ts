@@ -1,4 +1,4 @@
-import { finalReward } from '@agentlightning/algorithms';
+import { finalReward } from '@agentlightning/algorithms/internal';
 import type { RewardDefinition } from '../config/reward-definition.ts';
 import { mean } from '../events/mean.ts';
 import type { FinishedRollout } from './finished-rollout.ts';

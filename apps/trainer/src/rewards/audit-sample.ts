@@ -1,4 +1,5 @@
-import { finalReward, type RewardChoice } from '@agentlightning/algorithms';
+import type { RewardChoice } from '@agentlightning/algorithms';
+import { finalReward } from '@agentlightning/algorithms/internal';
 import type { JsonValue } from '@agentlightning/core';
 import { findReview, findScoredOutput, isJsonObject } from '@agentlightning/core/internal';
 import { findFinalReward, type RolloutLabel } from '@agentlightning/core/spans';

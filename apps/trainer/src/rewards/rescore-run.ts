@@ -1,4 +1,5 @@
-import { finalReward, type RewardChoice } from '@agentlightning/algorithms';
+import type { RewardChoice } from '@agentlightning/algorithms';
+import { finalReward } from '@agentlightning/algorithms/internal';
 import type { JsonValue, Rollout, RolloutMode, Store } from '@agentlightning/core';
 import { mean } from '../events/mean.ts';
 import { rankCorrelation } from '../events/rank-correlation.ts';

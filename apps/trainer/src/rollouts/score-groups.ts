@@ -9,14 +9,8 @@ import {
   systemClock,
 } from '@agentlightning/core/internal';
 import { type PartScore, rewardAttributes } from '@agentlightning/core/spans';
-import {
-  type OutputScoring,
-  primaryPart,
-  scoreInTime,
-  scoringError,
-  takeJudgeUses,
-  verdictScore,
-} from '@agentlightning/runner';
+import type { OutputScoring } from '@agentlightning/runner';
+import { primaryPart, scoreInTime, scoringError, takeJudgeUses, verdictScore } from '@agentlightning/runner/internal';
 import pMap from 'p-map';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 

@@ -1,7 +1,7 @@
 import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentLightningError, type Run } from '@agentlightning/core';
-import { isCheckpointFolder } from '@agentlightning/runtime-cpu';
+import { isCheckpointFolder } from '@agentlightning/runtime-cpu/internal';
 import { z } from 'zod';
 import { isModelOf, isRunId } from '../config/model-name.ts';
 import { checkpointRoot } from './checkpoint-root.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { AgentLightningError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import { randomApiKey } from '@agentlightning/runtime/serving';
+import { randomApiKey } from '@agentlightning/runtime/internal/serving';
 import { z } from 'zod';
 import { environmentVariables } from '../config/environment.ts';
 import { type LaunchedRuntime, launchRuntime } from './launch-runtime.ts';

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { AgentLightningError } from '@agentlightning/core';
 import { errorMessage, parse } from '@agentlightning/core/internal';
-import { lastOutput, OutputTail } from '@agentlightning/runner/workers';
+import { lastOutput, OutputTail } from '@agentlightning/runner/internal/workers';
 import { z } from 'zod';
 
 /** A training runtime that this process has started. */

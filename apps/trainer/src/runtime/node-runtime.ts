@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { randomApiKey, writeKeyFile } from '@agentlightning/runtime/serving';
+import { randomApiKey, writeKeyFile } from '@agentlightning/runtime/internal/serving';
 import { type LaunchedRuntime, launchRuntime, type RuntimeCommand } from './launch-runtime.ts';
 import { resolutionFlags } from './resolution-flags.ts';
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { JsonObject, Store } from '@agentlightning/core';
 import { addressText, systemClock } from '@agentlightning/core/internal';
 import type { ServedGateway } from '@agentlightning/gateway';
-import { Registration } from '@agentlightning/runner';
+import { Registration } from '@agentlightning/runner/internal';
 import { packageVersion } from '../events/package-version.ts';
 
 /** Heartbeat timeout after which the store considers a gateway lost, in milliseconds. */

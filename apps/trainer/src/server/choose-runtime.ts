@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { didYouMean } from '@agentlightning/core/settings';
-import { baseModels } from '@agentlightning/runtime-cpu';
+import { baseModels } from '@agentlightning/runtime-cpu/internal';
 import { countMachineGpus, gpusOf } from '../runtime/gpu-runtime.ts';
 import { commandWords } from './command-words.ts';
 import type { ServerSettings } from './settings/server-settings.ts';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
-import { type ViewerAuthenticator, viewerCookie } from '@agentlightning/dashboard';
+import type { ViewerAuthenticator } from '@agentlightning/dashboard';
+import { viewerCookie } from '@agentlightning/dashboard/internal';
 import type { StoreHandler } from '@agentlightning/store';
 
 /** A signed-in viewer. */

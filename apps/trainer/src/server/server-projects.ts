@@ -3,7 +3,7 @@ import { AgentLightningError, type Clock, type JsonObject, NotFoundError } from 
 import { addressText } from '@agentlightning/core/internal';
 import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import { type AttemptTokens, defaultProject } from '@agentlightning/core/protocol';
-import { createDashboardHandler, type DashboardHandler } from '@agentlightning/dashboard';
+import { createDashboardHandler, type DashboardHandler } from '@agentlightning/dashboard/internal';
 import { type AttemptTokenVerifier, createGateway, type Gateway, type KeyAuthenticator } from '@agentlightning/gateway';
 import type { ProjectStores, SqlStore, StoreHandler } from '@agentlightning/store';
 import type { pino } from 'pino';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fineTuneExamples } from '@agentlightning/algorithms';
+import { fineTuneExamples } from '@agentlightning/algorithms/internal';
 import { AgentLightningError, type JsonValue, type Rollout, type Span, type Store } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { modelCallAttributes } from '@agentlightning/core/internal';

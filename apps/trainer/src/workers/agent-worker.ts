@@ -1,4 +1,4 @@
-import { serveWorker } from '@agentlightning/runner/workers';
+import { serveWorker } from '@agentlightning/runner/internal/workers';
 import { scoringOf } from '../config/sections/reward-config.ts';
 import { silenceExpectedWarnings } from '../doctor/node-version.ts';
 import { loadAgent } from '../user-modules/load-agent.ts';

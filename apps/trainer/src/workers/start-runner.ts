@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { AgentLightningError, type JsonObject, type Run, type Store } from '@agentlightning/core';
 import { newId } from '@agentlightning/core/store';
 import { runRollouts } from '@agentlightning/runner';
-import { WorkerPool } from '@agentlightning/runner/workers';
+import { WorkerPool } from '@agentlightning/runner/internal/workers';
 import type { SharedSettings } from '../config/shared-settings.ts';
 import { packageVersion } from '../events/package-version.ts';
 import type { ServiceListener } from '../events/training-listener.ts';

@@ -9,7 +9,7 @@ import type {
 import { genAiAttributes } from '@agentlightning/core/internal';
 import { agentLightningAttributes } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
-import { type ModelEngine, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu';
+import { type ModelEngine, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu/internal';
 
 type ChatMessage = Parameters<typeof renderPrompt>[0][number];
 type ChatTool = Parameters<typeof renderPrompt>[1][number];

@@ -1,4 +1,4 @@
-import type { AdvantageEstimator } from '@agentlightning/core';
+import type { AdvantageEstimator } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 import { batchStdAdvantage } from './batch-std-advantage.ts';
 import { meanCentredAdvantage, opoAdvantage, rlooAdvantage } from './group-advantages.ts';

@@ -1,5 +1,4 @@
-import type { AdvantageEstimator } from '@agentlightning/core';
-import type { RolloutReturn } from '@agentlightning/core/algorithm';
+import type { AdvantageEstimator, RolloutReturn } from '@agentlightning/core/algorithm';
 import { describeAdvantageEstimatorContract } from '@agentlightning/core/contracts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

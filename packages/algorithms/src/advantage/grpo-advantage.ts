@@ -1,4 +1,4 @@
-import type { AdvantageEstimator } from '@agentlightning/core';
+import type { AdvantageEstimator } from '@agentlightning/core/algorithm';
 import { estimateByGroup } from './estimate-by-group.ts';
 import { mean, standardDeviation } from './sample-statistics.ts';
 

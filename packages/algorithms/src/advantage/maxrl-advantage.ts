@@ -1,5 +1,5 @@
-import type { AdvantageEstimator } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
+import type { AdvantageEstimator } from '@agentlightning/core/algorithm';
 import { estimateByGroup } from './estimate-by-group.ts';
 import { mean } from './sample-statistics.ts';
 

@@ -1,5 +1,4 @@
-import type { AdvantageEstimator } from '@agentlightning/core';
-import type { AdvantageEstimate, RolloutReturn } from '@agentlightning/core/algorithm';
+import type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from '@agentlightning/core/algorithm';
 import { estimateByGroup } from './estimate-by-group.ts';
 import { mean } from './sample-statistics.ts';
 import { type TiledValue, whiteningByTokens } from './whiten-by-tokens.ts';

@@ -1,5 +1,4 @@
-import type { AdvantageEstimator, CreditAssignment } from '@agentlightning/core';
-import type { RolloutReturn, Trajectory } from '@agentlightning/core/algorithm';
+import type { AdvantageEstimator, CreditAssignment, RolloutReturn, Trajectory } from '@agentlightning/core/algorithm';
 import { type ATurn, aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { byAgentCredit } from '../credit-assignment/by-agent-credit.ts';

@@ -1,5 +1,10 @@
-import type { AdvantageEstimator, CreditAssignment } from '@agentlightning/core';
-import type { RolloutReturn, TrainedInterval, Trajectory } from '@agentlightning/core/algorithm';
+import type {
+  AdvantageEstimator,
+  CreditAssignment,
+  RolloutReturn,
+  TrainedInterval,
+  Trajectory,
+} from '@agentlightning/core/algorithm';
 import { trainedTokensOf } from '../rows/training-datum.ts';
 
 /** A trajectory with the advantage of each turn. */

@@ -1,6 +1,5 @@
-import type { CreditAssignment } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
-import type { Trajectory } from '@agentlightning/core/algorithm';
+import type { CreditAssignment, Trajectory } from '@agentlightning/core/algorithm';
 
 /** Options of {@link byAgentCredit}. */
 export interface ByAgentCreditOptions {

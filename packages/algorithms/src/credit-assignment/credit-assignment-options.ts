@@ -1,5 +1,4 @@
-import type { CreditAssignment } from '@agentlightning/core';
-import type { Trajectory } from '@agentlightning/core/algorithm';
+import type { CreditAssignment, Trajectory } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 import { type ByAgentCreditOptions, byAgentCredit } from './by-agent-credit.ts';
 import { type PerTurnCreditOptions, perTurnCredit } from './per-turn-credit.ts';

@@ -1,5 +1,4 @@
-import type { AdvantageEstimator, CreditAssignment } from '@agentlightning/core';
-import type { ScoringPolicy, Trajectory } from '@agentlightning/core/algorithm';
+import type { AdvantageEstimator, CreditAssignment, ScoringPolicy, Trajectory } from '@agentlightning/core/algorithm';
 import { advantageEstimator } from '../advantage/advantage-options.ts';
 import { type GaeOptions, isGae } from '../advantage/gae-options.ts';
 import type { PlacedTurn } from '../advantage/placed-turns.ts';

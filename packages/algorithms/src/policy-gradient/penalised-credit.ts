@@ -1,5 +1,4 @@
-import type { CreditAssignment } from '@agentlightning/core';
-import type { Trajectory } from '@agentlightning/core/algorithm';
+import type { CreditAssignment, Trajectory } from '@agentlightning/core/algorithm';
 import { type PlacedTurn, placedTurns } from '../advantage/placed-turns.ts';
 
 /** Penalties subtracted from the returns of a rollout. */

@@ -1,4 +1,5 @@
-import type { AdvantageEstimator, CreditAssignment, ValidationIssue } from '@agentlightning/core';
+import type { ValidationIssue } from '@agentlightning/core';
+import type { AdvantageEstimator, CreditAssignment } from '@agentlightning/core/algorithm';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { type AdvantageOptions, advantageOptionsSchema, advantageTypes } from '../advantage/advantage-options.ts';

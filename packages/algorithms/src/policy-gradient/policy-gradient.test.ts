@@ -1,5 +1,4 @@
-import type { AdvantageEstimator } from '@agentlightning/core';
-import type { CollectedGroup, StepContext, StepPlan } from '@agentlightning/core/algorithm';
+import type { AdvantageEstimator, CollectedGroup, StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout, type aTrajectory } from '@agentlightning/core/testing';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';

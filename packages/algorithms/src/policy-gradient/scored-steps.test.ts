@@ -1,5 +1,5 @@
-import type { Algorithm, CreditAssignment } from '@agentlightning/core';
-import type { StepContext, StepPlan } from '@agentlightning/core/algorithm';
+import type { Algorithm } from '@agentlightning/core';
+import type { CreditAssignment, StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';

@@ -1,5 +1,10 @@
-import type { PromptSearch } from '@agentlightning/core';
-import type { JudgedPrompts, PromptSearchContext, PromptSearchResult, PromptSet } from '@agentlightning/core/algorithm';
+import type {
+  JudgedPrompts,
+  PromptSearch,
+  PromptSearchContext,
+  PromptSearchResult,
+  PromptSet,
+} from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 import { type ApoOptions, type ApoSettings, parseApoOptions } from './apo-options.ts';
 import { replyFormat } from './optimizer-replies.ts';

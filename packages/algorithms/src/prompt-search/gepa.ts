@@ -1,7 +1,7 @@
-import type { PromptSearch } from '@agentlightning/core';
 import type {
   JudgedPrompts,
   OptimizerMessage,
+  PromptSearch,
   PromptSearchContext,
   PromptSearchResult,
   PromptSearchStanding,

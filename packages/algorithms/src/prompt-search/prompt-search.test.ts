@@ -1,4 +1,5 @@
-import type { PromptSearch, PromptTemplateResource } from '@agentlightning/core';
+import type { PromptTemplateResource } from '@agentlightning/core';
+import type { PromptSearch } from '@agentlightning/core/algorithm';
 import { formatPrompt, promptVariables, strayBrace } from '@agentlightning/core/internal';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

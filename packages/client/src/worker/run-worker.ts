@@ -4,7 +4,8 @@ import type { AgentLightningError, JsonObject, JsonValue } from '@agentlightning
 import { systemClock } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';
 import type { StoreClient } from '@agentlightning/core/store-client';
-import { type Agent, type OutputScoring, Registration, runRollouts } from '@agentlightning/runner';
+import { type Agent, type OutputScoring, runRollouts } from '@agentlightning/runner';
+import { Registration } from '@agentlightning/runner/internal';
 import { clientVersion } from '../client-version.ts';
 
 /** Options of a {@link RunWorker}. */

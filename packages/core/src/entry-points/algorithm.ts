@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { AdvantageEstimate, RolloutReturn } from '../algorithm/advantage.ts';
+export type { AdvantageEstimate, AdvantageEstimator, CreditAssignment, RolloutReturn } from '../algorithm/advantage.ts';
 export type {
   CollectedGroup,
   CollectedRollout,
@@ -19,6 +19,7 @@ export type {
   JudgedPrompts,
   OptimizerMessage,
   OptimizerRequest,
+  PromptSearch,
   PromptSearchBudget,
   PromptSearchContext,
   PromptSearchResult,

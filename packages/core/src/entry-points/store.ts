@@ -26,7 +26,7 @@ export type {
   SpanQuery,
   WorkerQuery,
 } from '../store/queries.ts';
-export type { LlmResource, ProxyLlmResource, ResourcesSnapshot } from '../store/resource.ts';
+export type { LlmResource, NamedResources, ProxyLlmResource, ResourcesSnapshot } from '../store/resource.ts';
 export { attemptBaseUrl } from '../store/resource.ts';
 export type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../store/retention.ts';
 export type { AttemptedRollout, EnqueueRolloutRequest, StartRolloutRequest } from '../store/rollout.ts';

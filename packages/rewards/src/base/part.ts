@@ -21,12 +21,15 @@ export interface OutputOptions<TOutput = unknown> extends PartOptions {
 
 /** A part that scores one output. It is a `RewardPart`, and can be called in a test. */
 export interface ScoredPart<TTask = unknown, TOutput = unknown> extends PartSettings {
+  /** The score of an output, with a reason; it rejects with a named error where the output cannot be scored. */
   score(input: ScoredOutput<TTask, TOutput>): Promise<ReasonedScore>;
 }
 
 /** What a configuration reads of a part, beside its scores. */
 export interface PartSettings {
+  /** Its weight in the reward; 0 records it only. @default 1 */
   readonly weight?: number;
+  /** Lowest and highest possible score. @default 0 to 1 */
   readonly range?: readonly [low: number, high: number];
   /** The prompt of its judge. */
   readonly prompt?: string;
@@ -36,6 +39,7 @@ export interface PartSettings {
 
 /** A part that scores the outputs of a group together. */
 export interface GroupPart<TTask = unknown, TOutput = unknown> extends PartSettings {
+  /** The scores of the siblings, in their order. */
   scoreGroup(siblings: readonly ScoredOutput<TTask, TOutput>[]): Promise<readonly ReasonedScore[]>;
 }
 

@@ -7,6 +7,7 @@ import { shown } from '../base/part.ts';
 export interface JudgeEndpoint {
   /** Up to and with `/v1`. */
   readonly baseUrl: string;
+  /** The name by which the endpoint knows the model. */
   readonly model: string;
   /** The environment variable with the key. @default no key is sent */
   readonly apiKeyEnv?: string;
@@ -18,14 +19,19 @@ export interface JudgeEndpoint {
 
 /** A model of the AI SDK, such as `openai('gpt-5-mini')`. It needs the package `ai`. */
 export interface AISDKModel {
+  /** The version of the interface between the AI SDK and its providers, such as `v3`. */
   readonly specificationVersion: string;
+  /** The name of the provider, such as `openai.chat`. */
   readonly provider: string;
+  /** The name of the model, such as `gpt-5-mini`. */
   readonly modelId: string;
 }
 
 /** The prompt of a judge. */
 export interface JudgePrompt {
+  /** What is judged, and how: the system message. */
   readonly system: string;
+  /** The material, as JSON: the user message. */
   readonly prompt: string;
 }
 

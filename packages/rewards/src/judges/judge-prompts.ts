@@ -2,6 +2,7 @@
 export interface VersionedPrompt {
   /** Part of the reason of every verdict; it changes with the text. */
   readonly version: string;
+  /** The text. */
   readonly system: string;
 }
 

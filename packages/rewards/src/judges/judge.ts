@@ -38,10 +38,13 @@ export type JudgeSettings = JudgeLimits & (JudgeEndpoint | { readonly model: AIS
 
 /** What a judge has used. */
 export interface JudgeUsage {
+  /** Requests that got a response. */
   readonly calls: number;
   /** Verdicts that were in the cache. */
   readonly cached: number;
+  /** Tokens of the prompts, as the endpoint counts them. */
   readonly inputTokens: number;
+  /** Tokens of the responses. */
   readonly outputTokens: number;
   /** By `price`; 0 without it. */
   readonly cost: number;
@@ -51,6 +54,7 @@ export interface JudgeUsage {
 export interface Judge {
   /** The name of the model. */
   readonly model: string;
+  /** What it has used so far in this process. */
   readonly usage: JudgeUsage;
   /**
    * The verdict of the model.

@@ -29,6 +29,7 @@ export interface ReferenceComparisonOptions<TTask = unknown, TOutput = unknown> 
 export function pairwise<TTask = unknown, TOutput = unknown>(
   options: ReferenceComparisonOptions<TTask, TOutput>,
 ): ScoredPart<TTask, TOutput>;
+/** Compares each output with siblings of its group; the score is the mean. */
 export function pairwise<TTask = unknown, TOutput = unknown>(
   options: SiblingComparisonOptions<TTask, TOutput>,
 ): GroupPart<TTask, TOutput>;

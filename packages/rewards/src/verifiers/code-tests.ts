@@ -13,12 +13,17 @@ import { runChildProgram } from './child-program.ts';
 
 /** Code and its tests, for a {@link Sandbox}. */
 export interface SandboxJob {
+  /** The code of the agent. */
   readonly code: string;
   /** Each is appended to the code, and fails by throwing. `assert` is Node's strict one. */
   readonly tests: readonly string[];
+  /** The language of the code and the tests. */
   readonly language: 'javascript' | 'typescript';
+  /** The time of all tests, in milliseconds. */
   readonly timeoutMs: number;
+  /** The memory of the heap, in megabytes. */
   readonly memoryMb: number;
+  /** Ends the tests early. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -3,6 +3,7 @@ import { type OutputOptions, partSettings, type ScoredPart, selectOutput, shown,
 
 /** A call that is right: the accepted values of each argument. An empty text among them makes the argument optional. */
 export interface AcceptedCall {
+  /** The name of the function. */
   readonly name: string;
   /** The accepted values by argument. Those of an object list the accepted values of each of its keys. */
   readonly arguments: Readonly<Record<string, readonly unknown[]>>;

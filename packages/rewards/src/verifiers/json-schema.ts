@@ -6,6 +6,7 @@ import { type OutputOptions, partSettings, type ScoredPart, selectOutput, shown,
 
 /** A schema of zod, Valibot, ArkType or another library with [Standard Schema](https://standardschema.dev). */
 export interface StandardSchema {
+  /** The validator of the library. */
   readonly '~standard': {
     readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>;
   };

@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import type { TokenChoice } from '@agentlightning/runtime/serving';
+import type { TokenChoice } from '@agentlightning/runtime/internal/serving';
 import { Random } from '../random.ts';
 import { decodeTokens } from '../text/tokenizer.ts';
 import { specialToken } from '../text/vocabulary.ts';

@@ -1,4 +1,4 @@
-import type { TokenChoice } from '@agentlightning/runtime/serving';
+import type { TokenChoice } from '@agentlightning/runtime/internal/serving';
 import type { SamplingRule } from './token-choice.ts';
 
 /** A request for one response. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { ContextLengthError } from '@agentlightning/runtime/serving';
+import { ContextLengthError } from '@agentlightning/runtime/internal/serving';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import type { Random } from '../random.ts';

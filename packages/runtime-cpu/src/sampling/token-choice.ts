@@ -1,4 +1,4 @@
-import type { TokenChoice, TokenLogprob } from '@agentlightning/runtime/serving';
+import type { TokenChoice, TokenLogprob } from '@agentlightning/runtime/internal/serving';
 
 /** Sampling parameters. */
 export interface SamplingRule {

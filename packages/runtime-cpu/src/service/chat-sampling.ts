@@ -7,7 +7,7 @@ import {
   type ParsedResponse,
   type SampledResponse,
   stopTexts,
-} from '@agentlightning/runtime/serving';
+} from '@agentlightning/runtime/internal/serving';
 import type { ModelEngine } from '../model-engine.ts';
 import type { SampleRequest } from '../sampling/sample-request.ts';
 import { renderPrompt, renderResponse } from '../text/chat-template.ts';

@@ -28,7 +28,7 @@ import {
   type ChatSampling,
   offeredTools,
   type TokenizeRequest,
-} from '@agentlightning/runtime/serving';
+} from '@agentlightning/runtime/internal/serving';
 import { readCheckpoint, writeCheckpoint } from '../checkpoint/model-checkpoint.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import { parameterLayout } from '../model/parameters.ts';

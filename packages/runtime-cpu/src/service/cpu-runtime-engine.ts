@@ -5,7 +5,7 @@ import { AgentLightningError, type Clock, NotFoundError } from '@agentlightning/
 import { runtimeMetrics } from '@agentlightning/core/metrics';
 import type { CreateModelOptions } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
-import { lossDefinitions } from '@agentlightning/runtime/losses';
+import { lossDefinitions } from '@agentlightning/runtime/internal/losses';
 import type { BaseModel, LoadOptions } from '../base-models.ts';
 import { type ModelCheckpoint, readCheckpoint } from '../checkpoint/model-checkpoint.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';

@@ -1,4 +1,4 @@
-import { parseFlags, serverFlags, serverOptionsOf, wrongFlag } from '@agentlightning/runtime/serving';
+import { parseFlags, serverFlags, serverOptionsOf, wrongFlag } from '@agentlightning/runtime/internal/serving';
 import { baseModels } from '../base-models.ts';
 import type { CpuRuntimeOptions } from './start-cpu-runtime.ts';
 

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { type ServedRuntime, type ServedRuntimeOptions, startRuntime } from '@agentlightning/runtime/serving';
+import type { ServedRuntime, ServedRuntimeOptions } from '@agentlightning/runtime';
+import { startRuntime } from '@agentlightning/runtime/internal/serving';
 import { type BaseModel, baseModels } from '../base-models.ts';
 import { vocabularySize } from '../text/vocabulary.ts';
 import { CpuRuntimeEngine } from './cpu-runtime-engine.ts';

@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime/internal/serving';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UnsupportedContentError } from '../errors/unsupported-content-error.ts';

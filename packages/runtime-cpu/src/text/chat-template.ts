@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatTool, ChatToolCall } from '@agentlightning/runtime/serving';
+import type { ChatMessage, ChatTool, ChatToolCall } from '@agentlightning/runtime/internal/serving';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import { UnsupportedContentError } from '../errors/unsupported-content-error.ts';
 import { encodeGenerated, encodeText } from './tokenizer.ts';

@@ -1,4 +1,4 @@
-import type { ChatTool, ChatToolCall, ParsedResponse } from '@agentlightning/runtime/serving';
+import type { ChatTool, ChatToolCall, ParsedResponse } from '@agentlightning/runtime/internal/serving';
 import { decodeTokens } from './tokenizer.ts';
 import { parseArguments } from './tool-call.ts';
 import { type ToolSignature, toolSignatures } from './tool-signature.ts';

@@ -1,4 +1,4 @@
-import type { ChatTool } from '@agentlightning/runtime/serving';
+import type { ChatTool } from '@agentlightning/runtime/internal/serving';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import { maxTools } from './vocabulary.ts';
 

@@ -1,4 +1,4 @@
-import type { LossName } from '@agentlightning/runtime/losses';
+import type { LossName } from '@agentlightning/runtime/internal/losses';
 import { jit, nn, numpy as np, tree, valueAndGrad } from '@jax-js/jax';
 import type { ModelConfig } from '../model/model-config.ts';
 import { type LossInput, type LossScalars, lossSum } from './losses.ts';

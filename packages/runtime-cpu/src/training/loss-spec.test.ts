@@ -1,4 +1,4 @@
-import { lossDefinitions } from '@agentlightning/runtime/losses';
+import { lossDefinitions } from '@agentlightning/runtime/internal/losses';
 import { expect, test } from 'vitest';
 import { resolveLoss } from './loss-spec.ts';
 

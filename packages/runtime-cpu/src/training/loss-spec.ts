@@ -1,5 +1,5 @@
 import type { LossSpec } from '@agentlightning/core/training-runtime';
-import { type LossName, lossDefinitions } from '@agentlightning/runtime/losses';
+import { type LossName, lossDefinitions } from '@agentlightning/runtime/internal/losses';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 
 /** A loss with a value for every parameter. */

@@ -1,4 +1,4 @@
-import { referenceTokenLoss, type ScoredToken } from '@agentlightning/runtime/losses';
+import { referenceTokenLoss, type ScoredToken } from '@agentlightning/runtime/internal/losses';
 import { grad, init, numpy as np } from '@jax-js/jax';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { LossName } from '@agentlightning/runtime/losses';
+import type { LossName } from '@agentlightning/runtime/internal/losses';
 import { grad, init, numpy as np } from '@jax-js/jax';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { LossName } from '@agentlightning/runtime/losses';
+import type { LossName } from '@agentlightning/runtime/internal/losses';
 import { lax, numpy as np, tree } from '@jax-js/jax';
 
 /** Inputs of a loss: rows × trained tokens, one row per datum; padding has `isTrained` false. */

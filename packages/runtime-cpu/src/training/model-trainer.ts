@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core/training-runtime';
-import { BatchMetrics, type MeasuredToken } from '@agentlightning/runtime/losses';
+import { BatchMetrics, type MeasuredToken } from '@agentlightning/runtime/internal/losses';
 import { accumulate } from '../accumulate.ts';
 import { PreconditionError } from '../errors/precondition-error.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';

@@ -1,4 +1,4 @@
-import type { LossName } from '@agentlightning/runtime/losses';
+import type { LossName } from '@agentlightning/runtime/internal/losses';
 import type { ModelConfig } from '../model/model-config.ts';
 import {
   compileGradient,

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { ResolvedLoss } from '@agentlightning/runtime';
-import { BatchMetrics, type MeasuredToken, referenceTokenLoss } from '@agentlightning/runtime/losses';
+import { BatchMetrics, type MeasuredToken, referenceTokenLoss } from '@agentlightning/runtime/internal/losses';
 import type { LossScale } from '../profile.ts';
 import type { PassDatum } from '../wire/pass-messages.ts';
 

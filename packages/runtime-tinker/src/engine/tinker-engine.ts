@@ -1,8 +1,8 @@
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import type { CreateModelOptions } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
-import { lossDefinitions } from '@agentlightning/runtime/losses';
-import type { ServingPlace } from '@agentlightning/runtime/serving';
+import { lossDefinitions } from '@agentlightning/runtime/internal/losses';
+import type { ServingPlace } from '@agentlightning/runtime/internal/serving';
 import { packageVersion } from '../package-version.ts';
 import type { ServerProfile } from '../profile.ts';
 import type { ModelText } from '../text/model-text.ts';

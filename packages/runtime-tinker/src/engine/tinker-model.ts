@@ -24,7 +24,7 @@ import {
   type ChatSampling,
   offeredTools,
   type TokenizeRequest,
-} from '@agentlightning/runtime/serving';
+} from '@agentlightning/runtime/internal/serving';
 import type { ServerProfile } from '../profile.ts';
 import { startChat } from '../serving/tinker-chat.ts';
 import type { ModelText } from '../text/model-text.ts';

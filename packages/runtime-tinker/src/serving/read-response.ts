@@ -1,4 +1,4 @@
-import type { ChatTool, ParsedResponse, SampledResponse } from '@agentlightning/runtime/serving';
+import type { ChatTool, ParsedResponse, SampledResponse } from '@agentlightning/runtime/internal/serving';
 import type { ModelText } from '../text/model-text.ts';
 
 /** Reads a response: tool calls are parsed when tools were offered; end tokens and special tokens are no text. */

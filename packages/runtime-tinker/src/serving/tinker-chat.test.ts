@@ -1,4 +1,4 @@
-import type { ChatRequest, ChatSampling, ParsedResponse } from '@agentlightning/runtime/serving';
+import type { ChatRequest, ChatSampling, ParsedResponse } from '@agentlightning/runtime/internal/serving';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { textWith } from '../../test/model-texts.ts';
 import type { ModelText } from '../text/model-text.ts';

@@ -11,7 +11,7 @@ import {
   stopTexts,
   type TextStream,
   type TokenChoice,
-} from '@agentlightning/runtime/serving';
+} from '@agentlightning/runtime/internal/serving';
 import type { ModelText } from '../text/model-text.ts';
 import type { SampledSequence, SampleRequest } from '../wire/sample-messages.ts';
 import { readResponse, untilStop } from './read-response.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
-import { loadBaseModel, ModelEngine, ProgramCache, tinyModelConfig } from '@agentlightning/runtime-cpu';
+import { loadBaseModel, ModelEngine, ProgramCache, tinyModelConfig } from '@agentlightning/runtime-cpu/internal';
 import type { LossScale } from '../profile.ts';
 import type { PassDatum } from '../wire/pass-messages.ts';
 import type { SampledSequence, SampleRequest } from '../wire/sample-messages.ts';

@@ -1,5 +1,5 @@
 import { AgentLightningError, ValidationError } from '@agentlightning/core';
-import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime/internal/serving';
 import { Template } from '@huggingface/jinja';
 import { jsonOf } from './tool-format.ts';
 

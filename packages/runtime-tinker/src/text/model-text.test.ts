@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime/internal/serving';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chatMl, renderingsFolder, textWith } from '../../test/model-texts.ts';
 import { readModelFolder } from './model-folder.ts';

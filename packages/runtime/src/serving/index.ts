@@ -20,4 +20,4 @@ export { ContextLengthError } from './context-length-error.ts';
 export { randomApiKey, writeKeyFile } from './key-file.ts';
 export { parseFlags, serverFlags, serverOptionsOf, wrongFlag } from './process-flags.ts';
 export { runRuntimeProcess } from './run-process.ts';
-export { type ServedRuntime, type ServedRuntimeOptions, type ServingPlace, startRuntime } from './start-runtime.ts';
+export { type ServingPlace, startRuntime } from './start-runtime.ts';

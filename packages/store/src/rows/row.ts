@@ -2,7 +2,6 @@ import type {
   Attempt,
   AttemptStatus,
   JsonObject,
-  NamedResources,
   Rollout,
   RolloutMode,
   RolloutStatus,
@@ -13,6 +12,7 @@ import type {
 import type {
   AttemptedRollout,
   MetricPoint,
+  NamedResources,
   ResourcesSnapshot,
   RunStatus,
   Worker,

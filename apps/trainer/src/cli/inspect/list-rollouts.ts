@@ -7,7 +7,7 @@ import {
   type RolloutSearchPage,
   type RunStatistics,
 } from '@agentlightning/core/store';
-import { type RolloutFilter, rolloutSearch } from '@agentlightning/dashboard';
+import { type RolloutFilter, rolloutSearch } from '@agentlightning/dashboard/internal';
 import { textTable } from '../../report/text-formats.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 

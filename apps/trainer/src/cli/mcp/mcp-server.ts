@@ -1,4 +1,4 @@
-import { rolloutFilterFields } from '@agentlightning/dashboard';
+import { rolloutFilterFields } from '@agentlightning/dashboard/internal';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import { packageVersion } from '../../events/package-version.ts';

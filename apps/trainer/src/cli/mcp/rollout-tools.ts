@@ -1,4 +1,4 @@
-import type { RolloutFilter } from '@agentlightning/dashboard';
+import type { RolloutFilter } from '@agentlightning/dashboard/internal';
 import { terminalText } from '@agentlightning/trace';
 import { z } from 'zod';
 import { rolloutText } from '../../report/rollout-text.ts';

@@ -1,6 +1,6 @@
 import { AgentLightningError, currentRollout } from '@agentlightning/core';
 import type { Agent } from '@agentlightning/runner';
-import { watchEventLoop } from '@agentlightning/runner/workers';
+import { watchEventLoop } from '@agentlightning/runner/internal/workers';
 import { isPromptSearch, type ResolvedRun } from '../../config/resolve-run.ts';
 
 import { runsInProcess } from '../../workers/start-runner.ts';

@@ -1,12 +1,7 @@
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
-import {
-  createDashboardHandler,
-  type Dashboard,
-  type DashboardHandler,
-  type Replayer,
-  serveDashboard,
-} from '@agentlightning/dashboard';
+import { type Dashboard, type Replayer, serveDashboard } from '@agentlightning/dashboard';
+import { createDashboardHandler, type DashboardHandler } from '@agentlightning/dashboard/internal';
 import { loadConfig } from '../../config/load-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
 import { datasetLines, emptyDatasetCounts } from '../../dataset/dataset-lines.ts';

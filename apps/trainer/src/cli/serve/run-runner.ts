@@ -6,7 +6,7 @@ import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metr
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import { newId } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
-import { WorkerPool } from '@agentlightning/runner/workers';
+import { WorkerPool } from '@agentlightning/runner/internal/workers';
 import type { pino } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import { type CommandTelemetry, withTelemetry } from '../../metrics/command-telemetry.ts';

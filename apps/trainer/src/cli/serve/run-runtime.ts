@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { writeKeyFile } from '@agentlightning/runtime/serving';
+import { writeKeyFile } from '@agentlightning/runtime/internal/serving';
 import { startCpuRuntime } from '@agentlightning/runtime-cpu';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';

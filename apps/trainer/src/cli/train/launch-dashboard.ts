@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
 import { errorMessage } from '@agentlightning/core/internal';
-import { lastOutput, OutputTail } from '@agentlightning/runner/workers';
+import { lastOutput, OutputTail } from '@agentlightning/runner/internal/workers';
 import type { SharedSettings } from '../../config/shared-settings.ts';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { resolutionFlags } from '../../runtime/resolution-flags.ts';

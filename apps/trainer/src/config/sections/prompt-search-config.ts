@@ -1,5 +1,6 @@
 import type { PromptSearchOptions, PromptSearchType } from '@agentlightning/algorithms';
-import type { JsonObject, PromptSearch } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import type { PromptSearch } from '@agentlightning/core/algorithm';
 import type { TaskSchema } from '@agentlightning/core/internal';
 import type { SharedConfig } from '../train-config.ts';
 import type { EvaluationConfig } from './evaluation-config.ts';
