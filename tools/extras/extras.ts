@@ -15,7 +15,15 @@ import { repositoryRoot } from '../repository-files.ts';
 const run = promisify(execFile);
 
 /** A folder beside this file. */
-export type Extra = 'buf' | 'claude-code' | 'codex' | 'postgresql' | 'pyright' | 'stryker' | 'vega-datasets';
+export type Extra =
+  | 'assemblyscript'
+  | 'buf'
+  | 'claude-code'
+  | 'codex'
+  | 'postgresql'
+  | 'pyright'
+  | 'stryker'
+  | 'vega-datasets';
 
 /** What the tests of a project need, by the name of the project. */
 export const extrasOfTests: Readonly<Record<string, readonly Extra[]>> = {

@@ -6,17 +6,17 @@ import { engineModule, engineModuleText } from './generate-engines.ts';
 import { runCommand } from './run-command.ts';
 import { resultOf, type Step, type StepResult } from './step.ts';
 
-/** The packages with their own `.proto` files and generated code. */
-const packageFolders = ['packages/runtime', 'packages/runtime-tinker', 'packages/store'];
+/** The packages with generated code: that of their `.proto` files, and compiled kernels. */
+const packageFolders = ['packages/runtime', 'packages/runtime-cpu', 'packages/runtime-tinker', 'packages/store'];
 
 /**
- * Regenerates the code for protocol buffers and the terms of engines, and compares it with the committed code. A package's `gen` also lints the
+ * Regenerates the code for protocol buffers, the kernels and the terms of engines, and compares it with the committed code. A package's `gen` also lints the
  * `.proto` files and, with a `baseline.binpb`, rejects breaking changes.
  */
 export const generatedCodeStep: Step = {
   name: 'generated',
   description:
-    'generated code matches its sources: the .proto files, which break nothing (buf), and the terms of engines',
+    'generated code matches its sources: the .proto files, which break nothing (buf), kernels, and the terms of engines',
   isExclusive: true,
   run: checkGeneratedCode,
 };

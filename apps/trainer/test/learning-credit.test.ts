@@ -1,6 +1,6 @@
 // @module-tag long
 import { air, grpo, type PolicyGradientOptions } from '@agentlightning/algorithms';
-import { loadBaseModel, ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu/internal';
+import { loadBaseModel, ModelEngine } from '@agentlightning/runtime-cpu/internal';
 import { expect, test } from 'vitest';
 import { chainAgent, luckyAgent, type StockTask, stockAgent, stockTasks } from './learning/stock-task.ts';
 import { learn, meanOf, type TinyAgent } from './learning/tiny-learner.ts';
@@ -8,8 +8,7 @@ import { learn, meanOf, type TinyAgent } from './learning/tiny-learner.ts';
 /** Steps decide, not time: every draw is seeded, so that a slow machine learns the same. */
 const timeoutMs = 600_000;
 
-const programs = new ProgramCache();
-const startCheckpoint = (): Promise<ModelEngine> => loadBaseModel('tiny-chat', 1, { programs });
+const startCheckpoint = (): Promise<ModelEngine> => loadBaseModel('tiny-chat', 1);
 const tiny = { learningRate: 2e-3, entropyCoefficient: 0.003, optimizer: { beta2: 0.99 } } as const;
 
 async function curveOf(
@@ -84,7 +83,7 @@ function copyOf(engine: ModelEngine): ModelEngine {
     weightVersion: 0,
     random: [1, 1, 1, 1],
   };
-  return ModelEngine.fromWeights(checkpoint, 5, { programs });
+  return ModelEngine.fromWeights(checkpoint, 5);
 }
 
 test('truncated importance sampling keeps a run stable whose rollouts are two steps old; without, it breaks', {

@@ -1,6 +1,6 @@
 import { type AlgorithmOptions, createAlgorithm, grpo } from '@agentlightning/algorithms';
 import type { CollectedGroup, StepPlan } from '@agentlightning/core/algorithm';
-import { loadBaseModel, type ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu/internal';
+import { loadBaseModel, type ModelEngine } from '@agentlightning/runtime-cpu/internal';
 import { describe, expect, test } from 'vitest';
 import { expectRecordedCurve } from './learning/recorded-curve.ts';
 import { stockAgent, stockTasks } from './learning/stock-task.ts';
@@ -10,9 +10,7 @@ import { learn, meanOf } from './learning/tiny-learner.ts';
 const timeoutMs = 600_000;
 const steps = 8;
 
-const programs = new ProgramCache();
-const startCheckpoint = (hasValueHead = false): Promise<ModelEngine> =>
-  loadBaseModel('tiny-chat', 1, { programs, hasValueHead });
+const startCheckpoint = (hasValueHead = false): Promise<ModelEngine> => loadBaseModel('tiny-chat', 1, { hasValueHead });
 
 /** What the tiny model needs besides the recipe's own defaults. */
 const tiny = { learningRate: 2e-3, optimizer: { beta2: 0.99 } } as const;

@@ -12,4 +12,3 @@ export { ModelEngine } from './model-engine.ts';
 export { renderPrompt } from './text/chat-template.ts';
 export { parseResponse } from './text/response-parser.ts';
 export { decodeTokens } from './text/tokenizer.ts';
-export { ProgramCache } from './training/program-cache.ts';

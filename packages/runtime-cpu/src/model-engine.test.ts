@@ -8,9 +8,7 @@ import { readCheckpoint } from './checkpoint/model-checkpoint.ts';
 import { tinyModelConfig } from './model/model-config.ts';
 import { ModelEngine } from './model-engine.ts';
 import { encodeText } from './text/tokenizer.ts';
-import { ProgramCache } from './training/program-cache.ts';
 
-const programs = new ProgramCache();
 const loss = { name: 'importance_sampling', parameters: {} };
 
 async function temporaryDirectory() {
@@ -19,7 +17,7 @@ async function temporaryDirectory() {
 }
 
 function makeEngine(seed: number): ModelEngine {
-  return ModelEngine.random(smallConfig, seed, { programs });
+  return ModelEngine.random(smallConfig, seed);
 }
 
 /** One training step: sample without a seed, reward some tokens, step, publish. */
@@ -38,7 +36,7 @@ async function trainRound(engine: ModelEngine): Promise<string> {
 test.each([0.5, 1, 1.7])(
   'trainer and sampler compute the same log-probabilities at temperature %d',
   async (temperature) => {
-    const engine = ModelEngine.random(tinyModelConfig, 3, { programs });
+    const engine = ModelEngine.random(tinyModelConfig, 3);
     const request = sampleRequest({ maxTokens: 24, temperature });
     const results = await Promise.all([1, 2, 3].map((seed) => engine.sample({ ...request, seed }).result));
     const data = results.map((result) => sampledDatum(result, { temperature }));
@@ -78,7 +76,7 @@ test('a loaded checkpoint resumes exactly', async () => {
   await trainRound(engine);
   const saved = await engine.saveCheckpoint(path, new TextEncoder().encode('{"epoch":1}'));
   const expected = [await trainRound(engine), await trainRound(engine)];
-  const resumed = ModelEngine.fromCheckpoint(await readCheckpoint(path), { programs });
+  const resumed = ModelEngine.fromCheckpoint(await readCheckpoint(path));
   expect(resumed).toMatchObject({ step: 1, weightVersion: 1 });
   expect([await trainRound(resumed), await trainRound(resumed)]).toEqual(expected);
   expect(resumed.parameters()).toEqual(engine.parameters());
@@ -100,7 +98,7 @@ test('a running engine restores its state and the client state from a checkpoint
 test('a checkpoint keeps the value head, and a model without one rejects it', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'a.safetensors');
-  const engine = await loadBaseModel('tiny-chat', 1, { programs, hasValueHead: true });
+  const engine = await loadBaseModel('tiny-chat', 1, { hasValueHead: true });
   const sampled = await engine.sample(sampleRequest({ maxTokens: 4 })).result;
   const data = [sampledDatum(sampled, { valueTargets: new Float32Array(sampled.choices.length).fill(1) })];
   await engine.forwardBackward(data, { ...loss, parameters: { value_coefficient: 0.5 } });
@@ -108,9 +106,9 @@ test('a checkpoint keeps the value head, and a model without one rejects it', as
   await engine.saveCheckpoint(path, new Uint8Array());
   const { values } = await engine.forward(data);
   expect(values?.[0]?.[0]).toBeGreaterThan(0.05);
-  const resumed = ModelEngine.fromCheckpoint(await readCheckpoint(path), { programs });
+  const resumed = ModelEngine.fromCheckpoint(await readCheckpoint(path));
   expect((await resumed.forward(data)).values).toEqual(values);
-  const plain = await loadBaseModel('tiny-chat', 1, { programs });
+  const plain = await loadBaseModel('tiny-chat', 1);
   await expect(plain.loadCheckpoint(path)).rejects.toThrow(/another model shape/);
   // Samples do not depend on the value head.
   expect(await plain.sample(sampleRequest({ maxTokens: 4 })).result).toEqual(sampled);
@@ -157,10 +155,10 @@ test('training yields to the event loop', async () => {
   const ticking = setInterval(() => {
     turns += 1;
   }, 0);
-  const filler = Array<number>(40).fill(65);
-  const long = { ...result, promptTokens: [...result.promptTokens, ...filler] };
+  // Different beginnings, so that nothing is shared.
+  const long = (first: number) => ({ ...result, promptTokens: [first, ...Array<number>(100).fill(65)] });
   await engine.forwardBackward(
-    Array.from({ length: 256 }, () => sampledDatum(long)),
+    Array.from({ length: 128 }, (_, index) => sampledDatum(long(index))),
     loss,
   );
   clearInterval(ticking);

@@ -10,7 +10,6 @@ import type { SampleRequest } from './sampling/sample-request.ts';
 import { Sampler } from './sampling/sampler.ts';
 import { type BatchOutcome, ModelTrainer, type OnProgress, type StepOutcome } from './training/model-trainer.ts';
 import { initialAdamState } from './training/optimizer.ts';
-import { ProgramCache } from './training/program-cache.ts';
 
 /** A written checkpoint. */
 export interface SavedCheckpoint {
@@ -26,8 +25,6 @@ export interface SavedCheckpoint {
 
 /** Resources that engines of a process can share. */
 export interface EngineOptions {
-  /** Compiled programs; models of the same shape share them. @default a separate cache */
-  readonly programs?: ProgramCache;
   /**
    * Called during training about every 80 ms; training continues when it settles. @default a turn of the event loop
    */
@@ -49,7 +46,6 @@ export interface EngineOptions {
 export class ModelEngine {
   /** Dimensions of the model. */
   readonly config: ModelConfig;
-  readonly #programs: ProgramCache;
   readonly #yieldToSampling: EngineOptions['yieldToSampling'];
   readonly #random: Random;
   #parameters: Float32Array;
@@ -60,7 +56,6 @@ export class ModelEngine {
 
   private constructor(checkpoint: ModelCheckpoint, options: EngineOptions = {}) {
     this.config = checkpoint.config;
-    this.#programs = options.programs ?? new ProgramCache();
     this.#yieldToSampling = options.yieldToSampling;
     this.#random = Random.fromState(checkpoint.random);
     this.#parameters = Float32Array.from(checkpoint.parameters);
@@ -219,7 +214,6 @@ export class ModelEngine {
       config: this.config,
       parameters: this.#parameters,
       adam: checkpoint.adam ?? initialAdamState(this.#parameters.length),
-      programs: this.#programs,
       yieldToSampling: this.#yieldToSampling,
     });
   }

@@ -1,15 +1,12 @@
 // @module-tag long
 import { expect, test } from 'vitest';
 import { loadBaseModel } from '../src/base-models.ts';
-import { ProgramCache } from '../src/training/program-cache.ts';
 import { evaluate, type StockReward, type TrainOptions, train } from './stock-clerk.ts';
-
-const programs = new ProgramCache();
 
 const isExact: StockReward = ({ answer, task }) => (answer === task.count ? 1 : 0);
 
 async function trainedReward(options: Partial<TrainOptions> & { reward: StockReward }) {
-  const engine = await loadBaseModel('tiny-chat', 1, { programs });
+  const engine = await loadBaseModel('tiny-chat', 1);
   const before = await evaluate(engine, options.reward);
   await train(engine, { steps: 6, seed: 1, ...options });
   return { before, after: await evaluate(engine, options.reward) };

@@ -2,13 +2,13 @@ import { outputSize, vocabularySize } from '../text/vocabulary.ts';
 
 /** The shape of a model: a decoder-only transformer like Llama (RMSNorm, rotary positions, SwiGLU). */
 export interface ModelConfig {
-  /** Width of the residual stream. A multiple of `heads`. */
+  /** Width of the residual stream. */
   readonly width: number;
   /** Number of transformer blocks. */
   readonly layers: number;
-  /** Attention heads in a block; each is `width / heads` wide, an even number. */
+  /** Attention heads in a block; each is `width / heads` wide, a multiple of 4. */
   readonly heads: number;
-  /** Width of the feed-forward part of a block. */
+  /** Width of the feed-forward part of a block, a multiple of 4. */
   readonly hidden: number;
   /** Longest sequence in tokens, prompt and response together. */
   readonly maxContext: number;

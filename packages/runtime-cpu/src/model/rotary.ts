@@ -6,16 +6,17 @@ export interface RotaryTable {
   readonly sines: Float32Array<ArrayBuffer>;
 }
 
-/** The rotary table for the first `positions` positions. Halves of a head are paired, as Llama does. */
-export function rotaryTable(config: ModelConfig, positions: number): RotaryTable {
+/** The rotary table of these positions. Halves of a head are paired, as Llama does. */
+export function rotaryTable(config: ModelConfig, positions: ArrayLike<number>): RotaryTable {
   const half = config.width / config.heads / 2;
-  const cosines = new Float32Array(positions * half);
-  const sines = new Float32Array(positions * half);
-  for (let position = 0; position < positions; position++) {
-    for (let i = 0; i < half; i++) {
-      const angle = position / config.ropeBase ** (i / half);
-      cosines[position * half + i] = Math.cos(angle);
-      sines[position * half + i] = Math.sin(angle);
+  const cosines = new Float32Array(positions.length * half);
+  const sines = new Float32Array(positions.length * half);
+  const frequencies = Float64Array.from({ length: half }, (_, i) => config.ropeBase ** (-i / half));
+  for (let at = 0; at < positions.length; at++) {
+    for (const [i, frequency] of frequencies.entries()) {
+      const angle = (positions[at] ?? 0) * frequency;
+      cosines[at * half + i] = Math.cos(angle);
+      sines[at * half + i] = Math.sin(angle);
     }
   }
   return { cosines, sines };

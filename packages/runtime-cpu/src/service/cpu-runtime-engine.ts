@@ -15,7 +15,6 @@ import { ModelEngine } from '../model-engine.ts';
 import { packageVersion } from '../package-files.ts';
 import { chatTemplateName } from '../text/chat-template.ts';
 import { outputSize, specialTokenNames, vocabularySize } from '../text/vocabulary.ts';
-import { ProgramCache } from '../training/program-cache.ts';
 import { CheckpointFolder } from './checkpoint-folder.ts';
 import { CpuModel } from './cpu-model.ts';
 import type { ModelDirectory } from './model-directory.ts';
@@ -51,7 +50,6 @@ export interface CpuRuntimeEngineOptions {
 /** The engine of the embedded runtime for the gRPC server. */
 export class CpuRuntimeEngine implements RuntimeEngine {
   readonly #options: CpuRuntimeEngineOptions;
-  readonly #programs: ProgramCache = new ProgramCache();
   readonly #yieldToSampling: () => Promise<void>;
 
   constructor(options: CpuRuntimeEngineOptions) {
@@ -100,7 +98,7 @@ export class CpuRuntimeEngine implements RuntimeEngine {
     const { models, baseModels, checkpointDir, baseUrl } = this.#options;
     const base = baseModels.find(({ name }) => name === baseModel);
     if (base === undefined) throw new NotFoundError('Base model', baseModel);
-    const shared = { programs: this.#programs, yieldToSampling: this.#yieldToSampling };
+    const shared = { yieldToSampling: this.#yieldToSampling };
     const load = async (loadOptions: LoadOptions): Promise<ModelEngine> => {
       if (initialCheckpoint === undefined) return await base.load(seed, loadOptions);
       const config = { ...base.config, hasValueHead };

@@ -1,119 +1,113 @@
-import { init, type numpy as np, tree } from '@jax-js/jax';
-import { accumulate } from '../accumulate.ts';
+import { referenceTokenLoss, type ScoredToken } from '@agentlightning/runtime/internal/losses';
+import type { Kernels } from '../model/kernels.ts';
 import type { ModelConfig } from '../model/model-config.ts';
-import { parameterLayout, tensorViews } from '../model/parameters.ts';
-import { embeddedTokens, parameterArrays, programInput } from './device-arrays.ts';
-import type { ScoredTokens } from './gradient-program.ts';
 import type { ResolvedLoss } from './loss-spec.ts';
-import type { MicroBatch } from './micro-batch.ts';
-import { padColumns } from './padded-columns.ts';
-import type { ProgramCache } from './program-cache.ts';
-import type { ParameterArrays } from './transformer.ts';
+import type { BatchMember, MicroBatch } from './micro-batch.ts';
+import { type ScoreSlopes, type TokenScores, Transformer } from './transformer.ts';
 
-/** A micro-batch after the forward pass, rows × outputs each. */
-export interface ScoredMicroBatch {
+/** A micro-batch after the pass. */
+export interface ScoredMicroBatch extends TokenScores {
+  /** The weighted sum; 0 for a pass without gradients. */
   readonly loss: number;
-  readonly logprobs: Float32Array;
-  readonly entropies: Float32Array;
-  /** Absent for a model without a value head. */
-  readonly values?: Float32Array;
 }
 
-/** Inputs of a pass. The parameters must not change during it. */
+/** Inputs of a pass. */
 export interface GradientPassOptions {
   readonly config: ModelConfig;
   readonly parameters: Float32Array;
-  readonly programs: ProgramCache;
+  /** Its memory belongs to this pass until the next one begins. */
+  readonly kernels: Kernels;
   readonly loss: ResolvedLoss;
 }
 
 /** A pass of one batch through the model, micro-batch by micro-batch, with the sum of its gradients. */
 export class GradientPass {
-  /** In the parameters' order. */
-  readonly gradients: Float32Array;
   readonly loss: ResolvedLoss;
-  readonly #options: GradientPassOptions;
-  readonly #embedding: Float32Array;
-  #arrays: ParameterArrays | undefined;
+  readonly #kernels: Kernels;
+  readonly #transformer: Transformer;
 
-  constructor(options: GradientPassOptions) {
-    this.#options = options;
-    this.loss = options.loss;
-    this.gradients = new Float32Array(options.parameters.length);
-    this.#embedding = tensorViews(options.config, options.parameters).embedding as Float32Array;
+  constructor({ config, parameters, kernels, loss }: GradientPassOptions) {
+    this.loss = loss;
+    this.#kernels = kernels;
+    kernels.clear();
+    this.#transformer = new Transformer(config, parameters, kernels);
+  }
+
+  /** The gradients, in the order of the parameters. */
+  gradients(): Float32Array {
+    return this.#transformer.gradients();
   }
 
   /** Accumulates a micro-batch's gradients. */
-  async forwardBackward(microBatch: MicroBatch): Promise<ScoredMicroBatch> {
-    const { config, programs } = this.#options;
-    const context = { config, shape: microBatch.shape };
-    const columns = padColumns(microBatch);
-    const program = programs.gradient(context, this.loss.name);
-    const output = program(
-      await this.#parameterArrays(),
-      embeddedTokens(this.#embedding, columns.tokens, context),
-      programInput(columns, this.loss, context),
-    );
-    this.#addTokenGradients(columns.tokens, await floats(output.embeddingGradients));
-    await this.#addParameterGradients(output.parameterGradients);
-    const [loss] = await floats(output.loss);
-    return { loss: loss ?? 0, ...(await scoredFloats(output)) };
+  forwardBackward(microBatch: MicroBatch): ScoredMicroBatch {
+    const mark = this.#kernels.mark;
+    const pass = this.#transformer.forward(microBatch);
+    const { sum, slopes } = lossOf(microBatch, pass.scores, this.loss);
+    this.#transformer.backward(pass, slopes);
+    this.#kernels.release(mark);
+    return { loss: sum, ...pass.scores };
   }
 
   /** Scores a micro-batch without gradients. */
-  async score(microBatch: MicroBatch): Promise<ScoredMicroBatch> {
-    const { config, programs } = this.#options;
-    const context = { config, shape: microBatch.shape };
-    const columns = padColumns(microBatch);
-    const output = programs.score(context)(
-      await this.#parameterArrays(),
-      embeddedTokens(this.#embedding, columns.tokens, context),
-      programInput(columns, this.loss, context),
-    );
-    return { loss: 0, ...(await scoredFloats(output)) };
-  }
-
-  /** Frees the jax-js arrays of the pass. */
-  dispose(): void {
-    tree.dispose(this.#arrays);
-    this.#arrays = undefined;
-  }
-
-  async #parameterArrays(): Promise<ParameterArrays> {
-    if (this.#arrays === undefined) {
-      await init('wasm');
-      this.#arrays = parameterArrays(this.#options.config, this.#options.parameters);
-    }
-    return tree.ref(this.#arrays);
-  }
-
-  #addTokenGradients(tokens: Int32Array, gradients: Float32Array): void {
-    const { width } = this.#options.config;
-    // The embedding is first in the layout.
-    for (const [index, token] of tokens.entries()) {
-      const row = this.gradients.subarray(token * width, (token + 1) * width);
-      accumulate(row, gradients.subarray(index * width, (index + 1) * width));
-    }
-  }
-
-  async #addParameterGradients(arrays: ParameterArrays): Promise<void> {
-    for (const { name, offset, size } of parameterLayout(this.#options.config).tensors) {
-      const array = arrays[name];
-      if (array === undefined) continue;
-      accumulate(this.gradients.subarray(offset, offset + size), await floats(array));
-    }
+  score(microBatch: MicroBatch): ScoredMicroBatch {
+    const mark = this.#kernels.mark;
+    const { scores } = this.#transformer.forward(microBatch);
+    this.#kernels.release(mark);
+    return { loss: 0, ...scores };
   }
 }
 
-async function scoredFloats({ logprobs, entropies, values }: ScoredTokens): Promise<Omit<ScoredMicroBatch, 'loss'>> {
-  return {
-    logprobs: await floats(logprobs),
-    entropies: await floats(entropies),
-    ...(values && { values: await floats(values) }),
-  };
+/**
+ * The plain sum over trained tokens of weight × loss, and its derivatives. Normalisation is the caller's, through the weights. A
+ * token of weight 0 has no gradient, whatever is written beside it.
+ */
+function lossOf(
+  { members }: MicroBatch,
+  scores: TokenScores,
+  loss: ResolvedLoss,
+): { readonly sum: number; readonly slopes: ScoreSlopes } {
+  const column = (): Float32Array => new Float32Array(scores.logprobs.length);
+  const slopes = { logprobs: column(), entropies: column(), values: column() };
+  let sum = 0;
+  let from = 0;
+  for (const member of members) {
+    const { weights } = member.example.datum;
+    for (const [index, token] of scoredTokens(member, scores, from)) {
+      const weight = weights[index] ?? 0;
+      const { value, logprobSlope, entropySlope, valueSlope } = referenceTokenLoss(loss, token);
+      sum += weight * value;
+      slopes.logprobs[from + index] = weight * logprobSlope;
+      slopes.entropies[from + index] = weight * entropySlope;
+      slopes.values[from + index] = weight * valueSlope;
+    }
+    from += member.contexts.length;
+  }
+  return { sum, slopes };
 }
 
-/** Reads and releases an array. All arrays here are float32. */
-async function floats(array: np.Array): Promise<Float32Array> {
-  return (await array.data()) as Float32Array;
+/** The tokens of an example whose weight is not 0, by their index among its trained ones. Its scores begin at `from`. */
+export function scoredTokens(
+  { example: { datum, trainedPositions } }: BatchMember,
+  { logprobs, entropies, values }: TokenScores,
+  from: number,
+): ReadonlyMap<number, ScoredToken> {
+  const tokens = new Map<number, ScoredToken>();
+  let ratios = 0;
+  for (const index of trainedPositions.keys()) {
+    if (datum.weights[index] === 0) continue;
+    const token = {
+      logprob: logprobs[from + index] ?? 0,
+      entropy: entropies[from + index] ?? 0,
+      samplingLogprob: datum.samplingLogprobs[index] ?? 0,
+      referenceLogprob: datum.referenceLogprobs?.[index],
+      advantage: datum.advantages[index] ?? 0,
+      value: values?.[from + index],
+      valueTarget: datum.valueTargets?.[index],
+      samplingValue: datum.samplingValues?.[index],
+    };
+    ratios += token.logprob - token.samplingLogprob;
+    tokens.set(index, token);
+  }
+  const meanLogRatio = ratios / tokens.size;
+  return new Map([...tokens].map(([index, token]) => [index, { ...token, meanLogRatio }]));
 }

@@ -6,7 +6,6 @@ import { initialParameters } from '../model/parameters.ts';
 import { Random } from '../random.ts';
 import { ModelTrainer } from './model-trainer.ts';
 import { initialAdamState } from './optimizer.ts';
-import { ProgramCache } from './program-cache.ts';
 
 /*
  * Every loss through a whole model, entropy, KL and value terms included. All is float32, so gradients that should be
@@ -14,7 +13,6 @@ import { ProgramCache } from './program-cache.ts';
  */
 
 const config = { ...smallConfig, hasValueHead: true };
-const programs = new ProgramCache();
 
 const terms = { entropy_coefficient: 0.05, value_coefficient: 0.5, value_clip: 0.4 };
 
@@ -38,7 +36,7 @@ function someParameters(): Float32Array {
 }
 
 function trainerOf(parameters: Float32Array = someParameters()): ModelTrainer {
-  return new ModelTrainer({ config, parameters, adam: initialAdamState(parameters.length), programs });
+  return new ModelTrainer({ config, parameters, adam: initialAdamState(parameters.length) });
 }
 
 function randomDatum(random: Random, length: number): TrainingDatum {

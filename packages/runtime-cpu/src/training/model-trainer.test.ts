@@ -6,14 +6,12 @@ import { initialParameters, parameterLayout } from '../model/parameters.ts';
 import { Random } from '../random.ts';
 import { ModelTrainer } from './model-trainer.ts';
 import { initialAdamState } from './optimizer.ts';
-import { ProgramCache } from './program-cache.ts';
 
-const programs = new ProgramCache();
 const loss = { name: 'importance_sampling', parameters: { entropy_coefficient: 0.05, kl_coefficient: 0.1 } };
 
 function makeTrainer(parameters = initialParameters(smallConfig, Random.fromSeed(5))) {
   const adam = initialAdamState(parameters.length);
-  return { parameters, trainer: new ModelTrainer({ config: smallConfig, parameters, adam, programs }) };
+  return { parameters, trainer: new ModelTrainer({ config: smallConfig, parameters, adam }) };
 }
 
 function randomDatum(random: Random, length: number, fields: Partial<TrainingDatum> = {}): TrainingDatum {

@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core/training-runtime';
-import { BatchMetrics, type MeasuredToken } from '@agentlightning/runtime/internal/losses';
+import { BatchMetrics } from '@agentlightning/runtime/internal/losses';
 import { accumulate } from '../accumulate.ts';
 import { PreconditionError } from '../errors/precondition-error.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
+import { Kernels } from '../model/kernels.ts';
 import type { ModelConfig } from '../model/model-config.ts';
-import { GradientPass, type ScoredMicroBatch } from './gradient-pass.ts';
+import { GradientPass, type ScoredMicroBatch, scoredTokens } from './gradient-pass.ts';
 import { type ResolvedLoss, resolveLoss } from './loss-spec.ts';
 import { type MicroBatch, planMicroBatches } from './micro-batch.ts';
 import { type AdamState, adamStep, globalNorm, resolveAdam } from './optimizer.ts';
-import type { ProgramCache } from './program-cache.ts';
 import { assertColumns, type TrainingExample, toTrainingExample } from './training-example.ts';
 
 /** The result of a forward-backward pass. */
@@ -43,7 +43,6 @@ export interface TrainerOptions {
   readonly config: ModelConfig;
   readonly parameters: Float32Array;
   readonly adam: AdamState;
-  readonly programs: ProgramCache;
   /** Called after every micro-batch; the next one starts when it settles. @default a turn of the event loop */
   readonly yieldToSampling?: (() => Promise<void>) | undefined;
 }
@@ -53,7 +52,7 @@ export type OnProgress = (tokensDone: number) => void;
 
 const ignoreProgress: OnProgress = () => {};
 
-type Compute = (microBatch: MicroBatch) => Promise<ScoredMicroBatch>;
+type Compute = (microBatch: MicroBatch) => ScoredMicroBatch;
 
 /** Callback for every micro-batch of a batch. */
 interface Work {
@@ -69,7 +68,7 @@ interface Work {
 export class ModelTrainer {
   readonly #config: ModelConfig;
   readonly #parameters: Float32Array;
-  readonly #programs: ProgramCache;
+  readonly #kernels: Kernels = new Kernels();
   readonly #gradients: Float32Array;
   readonly #yieldToSampling: () => Promise<void>;
   #adam: AdamState;
@@ -78,7 +77,6 @@ export class ModelTrainer {
   constructor(options: TrainerOptions) {
     this.#config = options.config;
     this.#parameters = options.parameters;
-    this.#programs = options.programs;
     this.#adam = options.adam;
     this.#yieldToSampling = options.yieldToSampling ?? (() => setImmediate());
     this.#gradients = new Float32Array(options.parameters.length);
@@ -110,7 +108,7 @@ export class ModelTrainer {
     const pass = this.#pass(loss);
     const compute: Compute = (microBatch) => pass.forwardBackward(microBatch);
     const outcome = await this.#run(data, { pass, compute, onProgress });
-    accumulate(this.#gradients, pass.gradients);
+    accumulate(this.#gradients, pass.gradients());
     this.#hasPendingGradients = true;
     return outcome;
   }
@@ -157,7 +155,7 @@ export class ModelTrainer {
     return new GradientPass({
       config: this.#config,
       parameters: this.#parameters,
-      programs: this.#programs,
+      kernels: this.#kernels,
       loss,
     });
   }
@@ -172,17 +170,13 @@ export class ModelTrainer {
     let loss = 0;
     // Sequences without a trained token need no computation.
     let tokensDone = tokensOf(examples.filter(({ trainedPositions }) => trainedPositions.length === 0));
-    try {
-      for (const microBatch of planMicroBatches(examples)) {
-        const scored = await compute(microBatch);
-        loss += scored.loss;
-        tokensDone += tokensOf(microBatch.examples);
-        onProgress(tokensDone);
-        collect(microBatch, scored, { logprobs, values, metrics });
-        await this.#yieldToSampling();
-      }
-    } finally {
-      pass.dispose();
+    for (const microBatch of planMicroBatches(examples)) {
+      const scored = compute(microBatch);
+      loss += scored.loss;
+      tokensDone += tokensOf(microBatch.members.map(({ example }) => example));
+      onProgress(tokensDone);
+      collect(microBatch, scored, { logprobs, values, metrics });
+      await this.#yieldToSampling();
     }
     return { loss, trainedTokens: metrics.trainedTokens, metrics: metrics.summary(), logprobs, values };
   }
@@ -193,29 +187,17 @@ function tokensOf(examples: readonly TrainingExample[]): number {
 }
 
 function collect(
-  { shape, examples }: ReturnType<typeof planMicroBatches>[number],
+  { members }: MicroBatch,
   scored: ScoredMicroBatch,
   into: Pick<BatchOutcome, 'logprobs' | 'values'> & { readonly metrics: BatchMetrics },
 ): void {
-  for (const [row, { index, datum, trainedPositions }] of examples.entries()) {
-    const tokens: MeasuredToken[] = [];
-    for (const at of trainedPositions.keys()) {
-      const logprob = scored.logprobs[row * shape.outputs + at] as number;
-      const value = scored.values?.[row * shape.outputs + at];
-      into.logprobs[index]?.set([logprob], at);
-      if (value !== undefined) into.values?.[index]?.set([value], at);
-      if (datum.weights[at] === 0) continue;
-      tokens.push({
-        logprob,
-        entropy: scored.entropies[row * shape.outputs + at] as number,
-        samplingLogprob: datum.samplingLogprobs[at] as number,
-        referenceLogprob: datum.referenceLogprobs?.[at],
-        advantage: datum.advantages[at] as number,
-        value,
-        valueTarget: datum.valueTargets?.[at],
-        samplingValue: datum.samplingValues?.[at],
-      });
-    }
-    into.metrics.addSequence(tokens);
+  let from = 0;
+  for (const member of members) {
+    const { index } = member.example;
+    const end = from + member.contexts.length;
+    into.logprobs[index]?.set(scored.logprobs.subarray(from, end));
+    if (scored.values !== null) into.values?.[index]?.set(scored.values.subarray(from, end));
+    into.metrics.addSequence([...scoredTokens(member, scored, from).values()]);
+    from = end;
   }
 }

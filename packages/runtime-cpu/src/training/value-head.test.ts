@@ -6,17 +6,15 @@ import { initialParameters, parameterLayout, withValueHead } from '../model/para
 import { Random } from '../random.ts';
 import { ModelTrainer } from './model-trainer.ts';
 import { initialAdamState } from './optimizer.ts';
-import { ProgramCache } from './program-cache.ts';
 
 /** Programs are compiled slowly on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 });
 
-const programs = new ProgramCache();
 const headed = { ...smallConfig, hasValueHead: true };
 const critic = { name: 'importance_sampling', parameters: { value_coefficient: 1 } };
 
 function trainerOf(config: ModelConfig, parameters = initialParameters(config, Random.fromSeed(5))): ModelTrainer {
-  return new ModelTrainer({ config, parameters, adam: initialAdamState(parameters.length), programs });
+  return new ModelTrainer({ config, parameters, adam: initialAdamState(parameters.length) });
 }
 
 const sequence = (fields: Partial<TrainingDatum> = {}): TrainingDatum =>

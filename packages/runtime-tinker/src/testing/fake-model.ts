@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
-import { loadBaseModel, ModelEngine, ProgramCache, tinyModelConfig } from '@agentlightning/runtime-cpu/internal';
+import { loadBaseModel, ModelEngine, tinyModelConfig } from '@agentlightning/runtime-cpu/internal';
 import type { LossScale } from '../profile.ts';
 import type { PassDatum } from '../wire/pass-messages.ts';
 import type { SampledSequence, SampleRequest } from '../wire/sample-messages.ts';
@@ -33,8 +33,6 @@ export interface WireAdam {
   readonly grad_clip_norm: number;
 }
 
-const programs = new ProgramCache();
-
 /** The log-probability of a token that the small model can read but not generate. */
 const unsayable = -100;
 
@@ -56,10 +54,7 @@ export class FakeModel {
   }
 
   static async create(baseModel: string, seed: number, deviations: FakeDeviations): Promise<FakeModel> {
-    return new FakeModel(
-      await loadBaseModel(baseModel, seed, { programs, yieldToSampling: () => setImmediate() }),
-      deviations,
-    );
+    return new FakeModel(await loadBaseModel(baseModel, seed, { yieldToSampling: () => setImmediate() }), deviations);
   }
 
   /** The log-probabilities of all tokens from the second on. */
@@ -124,7 +119,7 @@ export class FakeModel {
     const { config } = this.engine;
     const parameters = this.engine.parameters();
     const unused = { weightVersion: 0, random: [0, 0, 0, 0], clientState: new Uint8Array() } as const;
-    return ModelEngine.fromWeights({ config, parameters, ...unused }, 0, { programs });
+    return ModelEngine.fromWeights({ config, parameters, ...unused }, 0);
   }
 }
 
