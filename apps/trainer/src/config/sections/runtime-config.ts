@@ -83,6 +83,9 @@ export interface RuntimeTls<TSecret = string | SecretVariable> {
 
 const count = z.int().min(1);
 
+/** The rank of the adapters on a Tinker server where none is set. */
+export const defaultTinkerRank = 32;
+
 const loraSchema = z.strictObject({
   rank: count,
   alpha: z.number().gt(0).optional(),
@@ -133,7 +136,7 @@ export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
     model: z.string().min(1),
     apiKey: secretSchema.optional(),
     tokenizer: z.string().min(1).optional(),
-    lora: loraSchema.omit({ alpha: true }).default({ rank: 32 }),
+    lora: loraSchema.omit({ alpha: true }).default({ rank: defaultTinkerRank }),
   }),
   z.strictObject({
     type: z.literal('openai-fine-tuning'),
