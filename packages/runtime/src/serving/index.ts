@@ -12,6 +12,7 @@ export type {
   ChatSampling,
   SampledResponse,
   SamplingResponse,
+  TextDelta,
   TextStream,
   TokenChoice,
   TokenLogprob,
