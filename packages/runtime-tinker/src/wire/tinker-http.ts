@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { errorMessage } from '@agentlightning/core/internal';
-import { refusal, type TinkerReply } from './server-refusal.ts';
+import * as z from 'zod';
+import { refusal, type TinkerReply, unknownForm } from './server-refusal.ts';
 
 /** The media type of the protocol's binary messages. */
 export const protobufType = 'application/x-protobuf';
@@ -155,10 +156,22 @@ class Failure {
   }
 }
 
-/** The JSON of a response. @throws AgentLightningError for a refusal */
+/** The JSON of a response. @throws AgentLightningError for a refusal, and for another form */
 export function readJson(reply: TinkerReply, path = 'the response'): unknown {
   if (reply.status >= 400) throw refusal(path, reply);
-  return JSON.parse(new TextDecoder().decode(reply.body)) as unknown;
+  const text = new TextDecoder().decode(reply.body);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw unknownForm(path, text);
+  }
+}
+
+/** A part of a response. @throws AgentLightningError for another form than that of the schema */
+export function readAs<TSchema extends z.ZodType>(schema: TSchema, value: unknown, what: string): z.output<TSchema> {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data as z.output<TSchema>;
+  throw unknownForm(what, z.prettifyError(error));
 }
 
 function isTransient({ status }: TinkerReply): boolean {
