@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { errorMessage } from '@agentlightning/core/internal';
+import { backoffMs, errorMessage } from '@agentlightning/core/internal';
 import * as z from 'zod';
 import { refusal, type TinkerReply, unknownForm } from './server-refusal.ts';
 
@@ -37,7 +37,7 @@ const maxRetryMs = 5 * 60_000;
 const maxBillingPauseMs = 60 * 60_000;
 
 const billingPollMs = 5_000;
-const [firstBackoffMs, longestBackoffMs] = [1_000, 30_000];
+const backoff = { baseDelayMs: 1_000, maxDelayMs: 30_000 };
 
 /** Statuses after which the same request may succeed. */
 const transient: ReadonlySet<number> = new Set([408, 425, 429]);
@@ -110,7 +110,7 @@ export class TinkerHttp {
   async #untilDone(path: string, options: PostOptions, send: () => Promise<TinkerReply>): Promise<TinkerReply> {
     const { isRepeatable = true, returnsFailures = false } = options;
     const startedAt = this.#clock.now();
-    for (let attempt = 0; ; attempt += 1) {
+    for (let failures = 1; ; failures += 1) {
       const outcome = await send().catch((error: unknown) => new Failure(error));
       this.#closing.signal.throwIfAborted();
       if (!(outcome instanceof Failure) && (!isTransient(outcome) || (returnsFailures && outcome.status >= 500))) {
@@ -121,8 +121,7 @@ export class TinkerHttp {
       const isUnpaid = !(outcome instanceof Failure) && outcome.status === 402;
       if (elapsedMs >= (isUnpaid ? maxBillingPauseMs : maxRetryMs)) throw lasting(path, outcome);
       if (!isRepeatable && isUncertain(outcome)) throw lost(path, outcome);
-      const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** Math.min(attempt, 10));
-      await this.#clock.sleep(isUnpaid ? billingPollMs : backoffMs, this.#closing.signal);
+      await this.#clock.sleep(isUnpaid ? billingPollMs : backoffMs(backoff, failures), this.#closing.signal);
     }
   }
 
