@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Goal, goals } from '../../../packages/create-agentlightning/src/goals.ts';
-import { projectFiles } from '../../../packages/create-agentlightning/src/project-files.ts';
 import { loadConfig } from '../src/config/load-config.ts';
+
+const create = path.resolve(import.meta.dirname, '../../../packages/create-agentlightning/src/main.ts');
 
 let folder = '';
 beforeEach(() => {
@@ -16,12 +17,10 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test.each(Object.keys(goals) as Goal[])('the configuration of a new project for %s is valid', async (goal) => {
-  for (const [name, text] of Object.entries(projectFiles({ name: 'my-agent', framework: 'fetch', goal }))) {
-    const file = path.join(folder, name);
-    mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  }
-  const config = await loadConfig(path.join(folder, 'agl.config.ts'));
+test.each(['rl', 'judge', 'prompt', 'sft'])('the configuration of a new project for %s is valid', async (goal) => {
+  const args = [create, 'my-agent', '--framework', 'fetch', '--goal', goal, '--no-install'];
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  const config = await loadConfig(path.join(folder, 'my-agent/agl.config.ts'));
   expect('shared' in config ? config.shared.name : config.name).toBe('my-agent');
 });

@@ -31,7 +31,7 @@ test.each([
     expect(server.remaining()).toBe(0);
   } finally {
     await server.close();
-    // Record again, by `test/captures/record.ts`, only what the real servers accept.
+    // `pnpm record` records again, what the real servers accept.
     expect(problems).toEqual([]);
   }
 });

@@ -1,5 +1,5 @@
 /**
- * `node packages/runtime-tinker/test/captures/record.ts`: records the exchanges of this client with the real servers, and the requests of
+ * `pnpm record`: records the exchanges of this client with the real servers, and the requests of
  * the official SDK in each dialect. Run it when a server or the SDK has a new version, or when a request of the client changed.
  */
 import { spawn } from 'node:child_process';
