@@ -1,4 +1,4 @@
-import { defineConfig } from '@agentlightning/trainer';
+import { defineConfig, env } from '@agentlightning/trainer';
 import { z } from 'zod';
 import { sorting, sortTicket } from './agent.ts';
 import { startScriptedModels } from './scripted-model.ts';
@@ -17,7 +17,7 @@ const models = isScripted
       baseUrl: 'https://api.openai.com/v1',
       agent: 'gpt-4.1-nano',
       editor: 'gpt-4.1',
-      key: { apiKeyEnv: 'OPENAI_API_KEY' },
+      key: { apiKey: env('OPENAI_API_KEY') },
     };
 
 export default defineConfig<TicketTask>({

@@ -1,6 +1,6 @@
 import { emitMessage } from '@agentlightning/core';
 import { startScriptedEndpoint } from '@agentlightning/example-scripted-endpoint';
-import { defineConfig, type PromptSearchConfig } from '@agentlightning/trainer';
+import { defineConfig, env, type PromptSearchConfig } from '@agentlightning/trainer';
 import { selecting, selectRoom } from './agent.ts';
 import { gradeAnswer, type RoomTask, roomTask } from './rooms.ts';
 import { respond } from './scripted-models.ts';
@@ -14,7 +14,7 @@ const models = isSimulated
       baseUrl: 'https://api.openai.com/v1',
       agent: 'gpt-4.1-nano',
       editor: 'gpt-4.1',
-      key: { apiKeyEnv: 'OPENAI_API_KEY' },
+      key: { apiKey: env('OPENAI_API_KEY') },
     };
 
 /** What both searches have in common. */

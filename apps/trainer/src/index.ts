@@ -14,8 +14,8 @@ export type {
   WarningExplanation,
   WarningName,
 } from '@agentlightning/core/protocol';
+export { env, type Secret, type SecretVariable } from '@agentlightning/core/settings';
 export { defineConfig } from './config/define-config.ts';
-export { env, type SecretVariable } from './config/environment.ts';
 export type { PolicyConfig } from './config/policies.ts';
 export type { AgentsConfig } from './config/sections/agents-config.ts';
 export type { CheckpointsConfig } from './config/sections/checkpoints-config.ts';

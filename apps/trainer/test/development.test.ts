@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { env } from '@agentlightning/core/settings';
 import { failWith, ScriptedModel } from '@agentlightning/core/testing';
 import { traceFetch } from '@agentlightning/fetch';
 import type { Agent } from '@agentlightning/runner';
@@ -151,7 +152,7 @@ test.each([401, 403])(
       return failWith(status, { message: 'Incorrect API key provided: sk-wrong-key' });
     });
     vi.stubEnv('WRONG_KEY', 'sk-wrong-key');
-    const endpoint = { baseUrl: model.baseUrl, model: 'tiny', apiKeyEnv: 'WRONG_KEY' };
+    const endpoint = { baseUrl: model.baseUrl, model: 'tiny', apiKey: env('WRONG_KEY') };
     const trainer = smallTrainer(folder);
     for (const start of [() => trainer.dev({ endpoint }), () => trainer.test({ endpoint })]) {
       const error: unknown = await start().catch((cause: unknown) => cause);

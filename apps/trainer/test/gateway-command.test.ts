@@ -144,7 +144,7 @@ describe('agl gateway', () => {
     const rollout = await startRollout(folder);
     const secret = 'a secret of the tests with thirty-two bytes';
     const upstreams = path.join(folder.path, 'upstreams.json');
-    writeFileSync(upstreams, JSON.stringify([{ id: 'tiny', baseUrl: model.baseUrl, apiKeyEnv: 'TINY_KEY' }]));
+    writeFileSync(upstreams, JSON.stringify([{ id: 'tiny', baseUrl: model.baseUrl, apiKey: { env: 'TINY_KEY' } }]));
     const { agl, url } = await startGateway({
       folder,
       flags: ['--upstreams', upstreams],

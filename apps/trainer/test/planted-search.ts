@@ -1,4 +1,5 @@
 import { definePrompt, type Prompt } from '@agentlightning/core';
+import { env } from '@agentlightning/core/settings';
 import { traceFetch } from '@agentlightning/fetch';
 import type { Agent } from '@agentlightning/runner';
 import OpenAI from 'openai';
@@ -52,8 +53,8 @@ export function plantedConfig(
     algorithm: { type: 'gepa', maxRollouts: 400, proposals: 3 },
     prompts: [doing],
     tasks: { train: plantedTasks(0, 16), validation: plantedTasks(100, 16) },
-    runtime: { type: 'endpoint', baseUrl, model: 'task-model', apiKeyEnv: 'PLANTED_KEY' },
-    optimizer: { baseUrl, model: 'optimizer-model', apiKeyEnv: 'PLANTED_KEY' },
+    runtime: { type: 'endpoint', baseUrl, model: 'task-model', apiKey: env('PLANTED_KEY') },
+    optimizer: { baseUrl, model: 'optimizer-model', apiKey: env('PLANTED_KEY') },
     ...changes,
   };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { definePrompt } from '@agentlightning/core';
 import { costOfCalls, costOfRun, pricesOf } from '@agentlightning/core/protocol';
+import { env } from '@agentlightning/core/settings';
 import { serveGateway } from '@agentlightning/gateway';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
@@ -289,12 +290,10 @@ test.each(['runtime', 'optimizer'] as const)(
   async (part) => {
     vi.stubEnv('WRONG_KEY', 'sk-wrong-key');
     await using models = await PlantedModels.start();
-    const wrong = { ...plantedConfig(models.baseUrl)[part], apiKeyEnv: 'WRONG_KEY' };
+    const wrong = { ...plantedConfig(models.baseUrl)[part], apiKey: env('WRONG_KEY') };
     const { error } = await searched(models, { [part]: wrong });
     expect(error).toMatchObject({ code: 'UNAUTHENTICATED' });
-    expect(String(error)).toContain(
-      `the key in the environment variable WRONG_KEY (\`${part}.apiKeyEnv\`) with HTTP 401`,
-    );
+    expect(String(error)).toContain(`the key in the environment variable WRONG_KEY (\`${part}.apiKey\`) with HTTP 401`);
     expect(String(error)).not.toContain('sk-wrong-key');
   },
 );

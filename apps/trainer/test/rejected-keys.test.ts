@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Store } from '@agentlightning/core';
+import { env } from '@agentlightning/core/settings';
 import { failWith, ScriptedModel } from '@agentlightning/core/testing';
 import { serveGateway } from '@agentlightning/gateway';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -47,7 +48,7 @@ test('a rejected key behind an external gateway ends a training run before its f
 test('a rejected key of an endpoint ends its evaluation, which has no reward', async () => {
   await using model = await ScriptedModel.start(refuse);
   vi.stubEnv('WRONG_KEY', 'sk-wrong');
-  const endpoint = { baseUrl: model.baseUrl, model: 'letters', apiKeyEnv: 'WRONG_KEY' };
+  const endpoint = { baseUrl: model.baseUrl, model: 'letters', apiKey: env('WRONG_KEY') };
   await expect(smallTrainer(folder).test({ endpoint })).rejects.toMatchObject({
     code: 'UNAUTHENTICATED',
     message: expect.stringContaining('WRONG_KEY'),

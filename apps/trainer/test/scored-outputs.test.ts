@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { RewardInput, RewardParts } from '@agentlightning/core/algorithm';
 import { findScoredOutput } from '@agentlightning/core/internal';
+import { env } from '@agentlightning/core/settings';
 import { rubric, scorer } from '@agentlightning/rewards';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -112,7 +113,7 @@ const broken: readonly (readonly [string, RewardParts<unknown, string>['parts'][
   [
     'of a judge without a key',
     rubric({
-      judge: { baseUrl: 'http://127.0.0.1:9/v1', model: 'judge', apiKeyEnv: 'AGL_TEST_NO_KEY' },
+      judge: { baseUrl: 'http://127.0.0.1:9/v1', model: 'judge', apiKey: env('AGL_TEST_NO_KEY') },
       criteria: { right: 'It is right.' },
     }),
     'AGL_TEST_NO_KEY is not set',

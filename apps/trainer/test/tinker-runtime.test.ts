@@ -52,13 +52,17 @@ test('a run on a Tinker server trains, and resumes after the trainer was killed'
   expect(server.models).toBe(0);
 });
 
-test('a run whose server was restarted without its models resumes from its last checkpoint', async () => {
+test.each([
+  { when: 'at once', acceptsLostModels: false },
+  { when: 'after accepting them', acceptsLostModels: true },
+])('a run resumes whose restarted server rejects requests for its models $when', async ({ acceptsLostModels }) => {
   await using run = agl(['train', config, '--json']);
   await run.event('stepped', (event) => stepOf(event) === 2);
   const port = Number(new URL(server.url).port);
   await server.close();
   const directory = path.join(folder, 'weights');
-  server = await startFakeTinkerServer({ dialect: 'binary', directory, baseModels: ['tiny-random'], port });
+  const baseModels = ['tiny-random'];
+  server = await startFakeTinkerServer({ dialect: 'binary', directory, baseModels, port, acceptsLostModels });
   await run.event('finished');
   const warnings = run.events.filter(({ type }) => type === 'warning').map(({ message }) => message);
   expect(warnings).toContainEqual(expect.stringContaining('no longer has the models'));

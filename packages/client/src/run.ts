@@ -1,6 +1,8 @@
 import { AgentLightningError, type Rollout } from '@agentlightning/core';
 import {
   type FailedEvent,
+  type PausedEvent,
+  type ResumeRunRequest,
   type RunEvent,
   type RunInfo,
   serverRoutes,
@@ -89,7 +91,7 @@ export class ClientRun {
   /**
    * Waits until the run has ended, and the worker of this client has stopped.
    *
-   * @throws AgentLightningError the error of a failed run; CANCELLED for a stopped one
+   * @throws AgentLightningError the error of a failed run; CANCELLED for a stopped one, BUDGET_REACHED for a paused one
    */
   async result(): Promise<RunResult> {
     const failure = await this.#untilEnded();
@@ -125,22 +127,26 @@ export class ClientRun {
   }
 
   /**
-   * Resumes a stopped or failed run at its last checkpoint, or a finished one with more steps. A worker of this client works
-   * on it again.
+   * Resumes a stopped or failed run at its last checkpoint, a paused one with a larger budget, or a finished one with more steps. A
+   * worker of this client works on it again.
    *
    * @throws AgentLightningError CONFLICT for a finished run without more steps
+   * @example
+   * ```ts
+   * await run.resume({ budget: { money: 40 } });
+   * ```
    */
-  async resume(options: { readonly steps?: number } = {}): Promise<RunInfo> {
+  async resume(options: ResumeRunRequest = {}): Promise<RunInfo> {
     const info = await this.#server.transport.call(serverRoutes.resumeRun, { ...this.#call, input: options });
     this.work();
     return info;
   }
 
-  /** Waits for the end of the run. @returns its last `failed` event; null without one */
-  async #untilEnded(): Promise<FailedEvent | null> {
-    let failure: FailedEvent | null = null;
+  /** Waits for the end of the run. @returns the event that says why it has not finished; null without one */
+  async #untilEnded(): Promise<FailedEvent | PausedEvent | null> {
+    let failure: FailedEvent | PausedEvent | null = null;
     for await (const event of this.events()) {
-      if (event.type === 'failed') failure = event;
+      if (event.type === 'failed' || event.type === 'paused') failure = event;
       if (event.type === 'queued') failure = null;
     }
     return failure;
@@ -151,7 +157,11 @@ export class ClientRun {
   }
 }
 
-function endedWithout({ runId, status }: RunInfo, failure: FailedEvent | null): AgentLightningError {
+function endedWithout({ runId, status }: RunInfo, failure: FailedEvent | PausedEvent | null): AgentLightningError {
+  if (failure?.type === 'paused') {
+    const { message, remedy } = failure;
+    return new AgentLightningError({ code: 'BUDGET_REACHED', message, remedy });
+  }
   if (status === 'stopped' || unfinishedRunStatuses.includes(status)) {
     return new AgentLightningError({
       code: 'CANCELLED',

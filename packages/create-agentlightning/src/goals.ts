@@ -9,6 +9,8 @@ interface GoalTemplate {
   readonly explanation: string;
   /** The keys of agl.config.ts beside agent and tasks. */
   readonly settings: string;
+  /** Prices of the models, in `run`. @default none */
+  readonly prices?: { readonly text: string; readonly comment: string };
 }
 
 /** Number of held-out tasks of a prompt search, which are measured before and after it. */
@@ -72,11 +74,13 @@ export const goals: Readonly<Record<Goal, GoalTemplate>> = {
       'For another API, set OPENAI_BASE_URL and OPENAI_MODEL.',
     settings: `  prompts: [clerking],
   algorithm: { type: 'gepa', maxRollouts: ${maxRollouts}, maxOptimizerCalls: ${maxOptimizerCalls}, stopAtScore: 1 },
-  runtime: { type: 'endpoint', baseUrl, model: model ?? 'gpt-4.1-nano', apiKeyEnv: 'OPENAI_API_KEY' },
-  optimizer: { baseUrl, model: model ?? 'gpt-4.1', apiKeyEnv: 'OPENAI_API_KEY' },
-  // USD for a million tokens: list prices of ${pricesOf}, which change.
-  run: { prices: { models: ${JSON.stringify(prices)} } },
+  runtime: { type: 'endpoint', baseUrl, model: model ?? 'gpt-4.1-nano', apiKey: env('OPENAI_API_KEY') },
+  optimizer: { baseUrl, model: model ?? 'gpt-4.1', apiKey: env('OPENAI_API_KEY') },
 `,
+    prices: {
+      text: `prices: { models: ${JSON.stringify(prices)} }`,
+      comment: `USD for a million tokens: list prices of ${pricesOf}, which change.`,
+    },
   },
   sft: {
     label: 'Supervised fine-tuning on the best runs',

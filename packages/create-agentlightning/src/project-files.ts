@@ -100,11 +100,16 @@ const model = process.env['OPENAI_MODEL'] || undefined;
 `
       : "\n// Model calls go to the model in training, which needs no key.\nprocess.env['OPENAI_API_KEY'] ||= 'none';\n";
   const isJudged = goal === 'judge';
-  return `import { defineConfig } from '@agentlightning/trainer';
+  const { prices } = goals[goal];
+  const runText =
+    prices === undefined
+      ? `  run: { name: ${JSON.stringify(name)} },`
+      : `  // ${prices.comment}\n  run: { name: ${JSON.stringify(name)}, ${prices.text} },`;
+  return `import { defineConfig${goal === 'prompt' ? ', env' : ''} } from '@agentlightning/trainer';
 import { ${imported} } from './agent.ts';
 ${isJudged ? "import { reward } from './reward.ts';\n" : ''}${variables}
 export default defineConfig<Task>({
-  name: ${JSON.stringify(name)},
+${runText}
 ${
   isJudged
     ? '  agent: answer,\n  reward,'
@@ -116,14 +121,14 @@ ${goals[goal].settings}});
 }
 
 /** A judge with its criteria; the truth beside it is recorded only. */
-const judgeText = `import { createJudge, exact, rewards, rubric } from '@agentlightning/rewards';
+const judgeText = `import { createJudge, env, exact, rewards, rubric } from '@agentlightning/rewards';
 import type { Task } from './agent.ts';
 
 // Another API than that of OpenAI: its address, up to and with /v1, and its model.
 const judge = createJudge({
   baseUrl: process.env['JUDGE_BASE_URL'] || 'https://api.openai.com/v1',
   model: process.env['JUDGE_MODEL'] || 'gpt-4.1-nano',
-  apiKeyEnv: 'JUDGE_API_KEY',
+  apiKey: env('JUDGE_API_KEY'),
   // USD for a million tokens, and the most that a process pays: list prices change.
   price: ${JSON.stringify(prices['gpt-4.1-nano'])},
   maxCost: 1,

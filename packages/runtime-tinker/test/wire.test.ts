@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Clock } from '@agentlightning/core';
+import type { AgentLightningError, Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
+import { closeServer, listen } from '@agentlightning/core/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type FakeTinkerOptions,
@@ -34,8 +36,11 @@ async function serve(given: Partial<FakeTinkerOptions> = {}): Promise<FakeTinker
   return server;
 }
 
-async function openSession({ url, apiKey }: Pick<FakeTinkerServer, 'url' | 'apiKey'>): Promise<TinkerSession> {
-  const session = await TinkerSession.open({ baseUrl: url, apiKey, clock: hastyClock });
+async function openSession(
+  { url, apiKey }: Pick<FakeTinkerServer, 'url' | 'apiKey'>,
+  onLost: (error: AgentLightningError) => void = () => undefined,
+): Promise<TinkerSession> {
+  const session = await TinkerSession.open({ baseUrl: url, apiKey, clock: hastyClock, onLost });
   onTestFinished(() => session.close());
   return session;
 }
@@ -158,11 +163,62 @@ describe('a refusal', () => {
     await expect(making).rejects.toThrow('Unknown base model none');
   });
 
-  it('names a checkpoint that has expired', async () => {
-    const session = await openSession(await serve());
-    const loading = session.loadModel(options, 'tinker://model-1/weights/gone', true);
-    await expect(loading).rejects.toThrow('has expired');
+  it.each(['json', 'binary', 'sequences'] as const)('names a checkpoint that has expired: %s', async (dialect) => {
+    const server = await serve({ dialect });
+    const session = await openSession(server);
+    const model = await session.createModel(options);
+    await model.score([{ tokenIds, inputs: {} }]);
+    const uri = await model.saveWeights('gone');
+    await session.deleteWeights(uri);
+    const loading = session.loadModel(options, uri, true);
+    await expect(loading).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(loading).rejects.toThrow(`does not load the checkpoint ${uri}, which may have expired`);
+    await model.score([{ tokenIds, inputs: {} }]);
   });
+
+  it.each([
+    ['a page', { status: 200, text: '<html>Welcome</html>' }, /client\/config in an unknown form: <html>/],
+    ['another JSON', { status: 200, text: '{"id": 7}' }, /the session in an unknown form/],
+  ])('names a server of another protocol that returns %s', async (_what, { status, text }, message) => {
+    const server = createServer((_request, response) => response.writeHead(status).end(text));
+    const port = await listen(server, 'the page', { host: '127.0.0.1', port: 0 });
+    onTestFinished(() => closeServer(server, 100, systemClock));
+    const opening = openSession({ url: `http://127.0.0.1:${port}`, apiKey: 'tml' });
+    await expect(opening).rejects.toMatchObject({
+      code: 'RUNTIME_REJECTED',
+      message: expect.stringMatching(message),
+      remedy: expect.stringContaining('from 0.24 to 0.38'),
+    });
+  });
+
+  it('names a server that reads passes in no form of this client', async () => {
+    const newer: Fault = { status: 415, body: { detail: 'this requires v2 messages' } };
+    const fault = (route: string): Fault | undefined => (/^forward/.test(route) ? newer : undefined);
+    const model = await (await openSession(await serve({ fault }))).createModel(options);
+    const scoring = model.score([{ tokenIds, inputs: {} }]);
+    await expect(scoring).rejects.toMatchObject({ code: 'RUNTIME_REJECTED' });
+    await expect(scoring).rejects.toThrow('neither as binary messages (415: this requires v2 messages) nor as JSON');
+  });
+
+  it.each([false, true])(
+    'of a lost model is a loss, not a rejection; accepted first: %s',
+    async (acceptsLostModels) => {
+      const lost: string[] = [];
+      const server = await serve();
+      const port = Number(new URL(server.url).port);
+      const session = await openSession(server, ({ message }) => lost.push(message));
+      const model = await session.createModel(options);
+      await trainOnce(model);
+      const sampler = await model.publish();
+      await server.close();
+      await serve({ acceptsLostModels, port });
+      const gone = { code: 'RUNTIME_UNAVAILABLE', message: expect.stringContaining('no longer has the models') };
+      const rule = { maxTokens: 2, temperature: 1, topP: 1, vocabularySize: 268, stopTokens: [] };
+      await expect(sampler.sample({ promptTokens: [269, 72], ...rule })).rejects.toMatchObject(gone);
+      await expect(model.step(adam)).rejects.toMatchObject(gone);
+      expect(lost.length).toBeGreaterThanOrEqual(2);
+    },
+  );
 
   it('does not use a number of the sequence', async () => {
     const server = await serve();

@@ -258,9 +258,9 @@ function isAnyText(schema: JsonSchema): boolean {
 function typeText(type: SomeType | undefined, schema: JsonSchema | null): string {
   const choices = schema === null ? undefined : enumOf(schema);
   if (choices !== undefined) return choices.map((choice) => JSON.stringify(choice)).join(' | ');
-  // Secrets are a parameter of the types of a configuration: they are read after it was checked.
+  // Secrets are a parameter of some types of a configuration: they are read after it was checked.
   const written = type?.toString() ?? 'function';
-  const text = written.replace('<TSecret>', '').replace('TSecret', 'string | SecretVariable');
+  const text = written.replace('<TSecret>', '').replace(/\bT?Secret\b/, 'string | SecretVariable');
   return text === 'number' && schema?.type === 'integer' ? 'integer' : text.replaceAll('readonly ', '');
 }
 

@@ -23,20 +23,24 @@ _NAMED = (*CHATML_TOKENS, "<tool_call>", "</tool_call>")
 _CALL = '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>'
 
 
-def _answer(names: tuple[str, ...], template: str, text: str, *, stops: list[str]) -> tuple[ChatAnswer, list[int]]:
+def answer_of(
+    names: tuple[str, ...], template: str, text: str, *, stops: list[str], prompt: str = ""
+) -> tuple[ChatAnswer, list[int]]:
+    """A response that begins, and the tokens of its text."""
     question = ChatMessage(role="user", content="?")
     request = ChatRequest(model="m", messages=[question], stop=stops, return_token_ids=True)
     tokenizer: Any = byte_tokenizer(names, end="<|im_end|>", chat_template=template)
     model = TextModel("m", ModelShape(1, 4096, 300, 300), tokenizer)
     tokens: list[int] = tokenizer(text + "<|im_end|>", add_special_tokens=False)["input_ids"]
     finder = stop_finder(tokenizer, request.stops)
-    asked = GenerationRequest((1, 2), 4096, SamplingRule(), 0, model.end_tokens, finder)
+    before: list[int] = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    asked = GenerationRequest((1, 2, *before), 4096, SamplingRule(), 0, model.end_tokens, finder)
     generation = Generation(asked, ServedWeights(nn.Identity(), 7))
     identity = AnswerIdentity("chatcmpl-x", 0, "m")
     return ChatAnswer(identity, request, model, [generation], has_tools=True), tokens
 
 
-async def _streamed(answer: ChatAnswer, tokens: list[int], step: int) -> list[dict[str, Any]]:
+async def chunks_of(answer: ChatAnswer, tokens: list[int], step: int) -> list[dict[str, Any]]:
     """Adds tokens in chunks while the stream is read."""
     generation = answer.generations[0]
 
@@ -71,8 +75,8 @@ async def _streamed(answer: ChatAnswer, tokens: list[int], step: int) -> list[di
 def test_the_stream_says_what_the_answer_says(
     markers_are_tokens: bool, step: int, text: str, stops: list[str], content: str | None, names: list[str]
 ) -> None:
-    answer, tokens = _answer(_NAMED if markers_are_tokens else CHATML_TOKENS, "<tool_call>", text, stops=stops)
-    chunks = asyncio.run(_streamed(answer, tokens, step))
+    answer, tokens = answer_of(_NAMED if markers_are_tokens else CHATML_TOKENS, "<tool_call>", text, stops=stops)
+    chunks = asyncio.run(chunks_of(answer, tokens, step))
     body = answer.body()
     choice = body["choices"][0]
     parts = [part for chunk in chunks for part in chunk["choices"]]
@@ -91,7 +95,7 @@ def test_the_stream_says_what_the_answer_says(
 
 
 def test_a_response_that_opens_like_a_call_is_shown_when_it_turns_out_to_be_none() -> None:
-    answer, tokens = _answer(CHATML_TOKENS, "<|python_tag|>", '{"answer": 3}', stops=[])
-    chunks = asyncio.run(_streamed(answer, tokens, 1))
+    answer, tokens = answer_of(CHATML_TOKENS, "<|python_tag|>", '{"answer": 3}', stops=[])
+    chunks = asyncio.run(chunks_of(answer, tokens, 1))
     parts = [part for chunk in chunks for part in chunk["choices"]]
     assert parts[-1]["delta"]["content"] == '{"answer": 3}'

@@ -20,8 +20,8 @@ import type { StoredTrainConfig, TrainConfig } from './train-config.ts';
  *   algorithm: { type: 'gepa', maxRollouts: 300 },
  *   prompts: [clerkPrompt],
  *   tasks: { train: 'tasks/train.jsonl', validation: 'tasks/validation.jsonl' },
- *   runtime: { type: 'endpoint', baseUrl: 'https://api.openai.com/v1', model: 'gpt-4.1-mini', apiKeyEnv: 'OPENAI_API_KEY' },
- *   optimizer: { baseUrl: 'https://api.openai.com/v1', model: 'gpt-5-mini', apiKeyEnv: 'OPENAI_API_KEY' },
+ *   runtime: { type: 'endpoint', baseUrl: 'https://api.openai.com/v1', model: 'gpt-4.1-mini', apiKey: env('OPENAI_API_KEY') },
+ *   optimizer: { baseUrl: 'https://api.openai.com/v1', model: 'gpt-5-mini', apiKey: env('OPENAI_API_KEY') },
  * });
  * ```
  */

@@ -16,8 +16,13 @@ test.each([
   [[], /must have at least 1 entry, not \[\]/],
   // Who writes a key where its variable belongs does not find it in a log.
   [
-    [{ baseUrl: 'http://a/v1', apiKeyEnv: 'sk-live-1', headersEnv: { 'X-Team': 'Bearer 1' } }],
-    /0\.apiKeyEnv: must be the name of an environment variable, not the key; 0\.headersEnv\.X-Team: must be the name of an environment variable, not the key$/,
+    [{ baseUrl: 'http://a/v1', apiKey: { env: 'sk-live-1' }, headers: { 'X-Team': { env: 'Bearer 1' } } }],
+    /0\.apiKey\.env: must be the name of an environment variable, not the key; 0\.headers\.X-Team\.env: must be the name of an environment variable, not the key$/,
+  ],
+  [[{ baseUrl: 'http://a/v1', apiKey: { env: 'ABSENT' } }], /0\.apiKey: the environment variable ABSENT is not set$/],
+  [
+    [{ baseUrl: 'http://a/v1', apiKeyEnv: 'KEY', headersEnv: { 'X-Team': 'TEAM' } }],
+    /no option "0\.apiKeyEnv": it is now `apiKey: env\('NAME'\)`.*no option "0\.headersEnv": it is now `headers: /,
   ],
 ])('says what is wrong in a file of upstreams: %j', async (entries, message) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'agl-upstreams-'));

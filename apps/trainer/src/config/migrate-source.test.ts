@@ -52,3 +52,24 @@ test('leaves other objects alone, and names a file that is not JavaScript', () =
   expect(migrateSource(source, 'train.mjs')).toEqual({ text: source, renamed: [] });
   expect(() => migrateSource('export default {', 'agl.config.ts')).toThrow(/agl\.config\.ts cannot be parsed/);
 });
+
+test('reads secrets by env, and imports it', () => {
+  const source = [
+    "import { defineConfig } from '@agentlightning/trainer';",
+    "const api = { baseUrl: 'https://a/v1', apiKeyEnv: 'A_KEY' };",
+    'export default defineConfig({ rewards: { judged: rubric({ judge: { ...api, apiKeyEnv: name } }) }, optimizer: api });',
+    '',
+  ].join('\n');
+  const { text, renamed } = migrateSource(source, 'agl.config.ts');
+  expect(text.split('\n')).toEqual([
+    "import { defineConfig, env } from '@agentlightning/trainer';",
+    "const api = { baseUrl: 'https://a/v1', apiKey: env('A_KEY') };",
+    'export default defineConfig({ reward: { judged: rubric({ judge: { ...api, apiKey: env(name) } }) }, optimizer: api });',
+    '',
+  ]);
+  expect(renamed).toEqual(['2: apiKeyEnv → apiKey', '3: rewards → reward', '3: apiKeyEnv → apiKey']);
+  expect(migrateSource(text, 'agl.config.ts').renamed).toEqual([]);
+  expect(migrateSource("export const judge = { apiKeyEnv: 'K' };", 'judge.ts').text).toBe(
+    "import { env } from '@agentlightning/trainer';\nexport const judge = { apiKey: env('K') };",
+  );
+});

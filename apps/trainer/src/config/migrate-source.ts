@@ -1,22 +1,13 @@
-import { stripTypeScriptTypes } from 'node:module';
-import { AgentLightningError } from '@agentlightning/core';
-import { errorMessage } from '@agentlightning/core/internal';
 import type { Node, ObjectExpression, Property } from 'acorn';
-import { parse } from 'acorn';
+import { changedSecrets } from './migrate-secrets.ts';
 import { renamedKeys } from './renamed-keys.ts';
+import { type Edit, lineAt, parseSource, propertyName, type SourceChanges, visit, withEdits } from './source-text.ts';
 
 /** A configuration file with the present keys. */
 export interface MigratedSource {
   readonly text: string;
   /** The former keys that it had, as `line: former → present`. */
   readonly renamed: readonly string[];
-}
-
-/** A replaced part of a text. */
-interface Edit {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
 }
 
 /** A property with a former key. */
@@ -28,41 +19,35 @@ interface Moved {
 }
 
 /**
- * Replaces the former keys in the source of a configuration file: in the object that `defineConfig` or `Trainer` gets. Other text
- * is unchanged; a formatter arranges the new groups.
+ * Replaces the former keys in the source of a configuration file: in the object that `defineConfig` or `Trainer` gets, and the names of
+ * secrets' variables everywhere. Other text is unchanged; a formatter arranges the new groups.
  *
  * @throws AgentLightningError CONFIG for a source that is not JavaScript or TypeScript
  */
 export function migrateSource(source: string, file: string): MigratedSource {
-  const renamed: { readonly line: number; readonly text: string }[] = [];
-  const edits: Edit[] = [];
-  for (const config of configObjects(parsed(source, file))) {
-    const moved = movedProperties(config);
-    for (const { property, from, to } of moved) {
-      const line = source.slice(0, property.start).split('\n').length;
-      renamed.push({ line, text: `${line}: ${from} → ${to ?? '(has no effect, removed)'}` });
-    }
-    edits.push(...editsOf(source, config, moved));
-  }
-  const text = edits
-    .toSorted((left, right) => right.start - left.start)
-    .reduce((changed, { start, end, text: given }) => changed.slice(0, start) + given + changed.slice(end), source);
-  return { text, renamed: renamed.toSorted((left, right) => left.line - right.line).map((each) => each.text) };
+  const secrets = changedSecrets(source, parseSource(source, file));
+  const { former } = changedKeys(source, file);
+  // One after the other: a former key may contain a secret.
+  const withSecrets = withEdits(source, secrets.edits);
+  const text = withEdits(withSecrets, changedKeys(withSecrets, file).edits);
+  const names = [...former, ...secrets.former].toSorted((left, right) => left.line - right.line);
+  return { text, renamed: names.map((each) => `${each.line}: ${each.text}`) };
 }
 
-/** The syntax tree. Types are replaced by spaces, so that its positions are those of the source. */
-function parsed(source: string, file: string): Node {
-  try {
-    const code = /\.[cm]?tsx?$/.test(file) ? stripTypeScriptTypes(source) : source;
-    return parse(code, { ecmaVersion: 'latest', sourceType: 'module', allowReturnOutsideFunction: true });
-  } catch (cause) {
-    throw new AgentLightningError({
-      code: 'CONFIG',
-      message: `${file} cannot be parsed: ${errorMessage(cause)}`,
-      remedy: 'Correct the file, or rename the keys by hand: the error of `agl train` lists them.',
-      cause,
-    });
-  }
+function changedKeys(source: string, file: string): SourceChanges {
+  const configs = configObjects(parseSource(source, file)).map((config) => ({
+    config,
+    moved: movedProperties(config),
+  }));
+  return {
+    edits: configs.flatMap(({ config, moved }) => editsOf(source, config, moved)),
+    former: configs.flatMap(({ moved }) =>
+      moved.map(({ property, from, to }) => ({
+        line: lineAt(source, property.start),
+        text: `${from} → ${to ?? '(has no effect, removed)'}`,
+      })),
+    ),
+  };
 }
 
 /** The objects that `defineConfig(…)`, `new Trainer(…)` and `export default` get. */
@@ -81,15 +66,6 @@ function configObjects(tree: Node): readonly ObjectExpression[] {
   return [...found];
 }
 
-function visit(node: Node, onNode: (node: Node) => void): void {
-  onNode(node);
-  for (const value of Object.values(node)) {
-    for (const child of Array.isArray(value) ? value : [value]) {
-      if (typeof child === 'object' && child !== null && typeof child.type === 'string') visit(child, onNode);
-    }
-  }
-}
-
 function movedProperties(config: ObjectExpression): readonly Moved[] {
   return Object.entries(renamedKeys).flatMap(([from, to]) => {
     const [name = '', inner] = from.split('.');
@@ -102,15 +78,8 @@ function movedProperties(config: ObjectExpression): readonly Moved[] {
 }
 
 function propertyOf(object: ObjectExpression, name: string): Property | null {
-  const found = object.properties.find(
-    (property) => property.type === 'Property' && keyOf(property) === name && !property.computed,
-  );
+  const found = object.properties.find((property) => property.type === 'Property' && propertyName(property) === name);
   return found?.type === 'Property' ? found : null;
-}
-
-function keyOf({ key }: Property): string | null {
-  if (key.type === 'Identifier') return key.name;
-  return key.type === 'Literal' ? String(key.value) : null;
 }
 
 /** The edits of one configuration: the first key of a group becomes the group, unless the configuration has it. */

@@ -7,7 +7,7 @@ export function recordedRuntime(runtime: ResolvedRuntime | ResolvedEndpoint): Re
   const tls = runtime.type === 'grpc' ? runtime.tls : undefined;
   return {
     ...runtime,
-    ...(runtime.type === 'endpoint' ? { baseUrl: addressText(runtime.baseUrl) } : {}),
+    ...('baseUrl' in runtime ? { baseUrl: addressText(runtime.baseUrl) } : {}),
     apiKey: undefined,
     keySource: undefined,
     isScripted: undefined,

@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { env } from '@agentlightning/core/settings';
 import { afterEach, expect, test, vi } from 'vitest';
-import { env } from './environment.ts';
 import { recordedRuntime } from './recorded-runtime.ts';
 import { resolveConfig } from './resolve-config.ts';
 import { resolveRun } from './resolve-run.ts';

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import type { JsonObject } from '@agentlightning/core';
 import type { PromptSearch, PromptSet } from '@agentlightning/core/algorithm';
-import { parseSettings } from '@agentlightning/core/settings';
+import { parseSettings, type Secret, secretFormSchema, secretText } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import type { ConfigProblems } from './config-problems.ts';
-import { secretFromEnvironment, variableName } from './environment.ts';
+import { secretSchema } from './environment.ts';
 import { resolvePrompts } from './resolve-prompts.ts';
 import { type RewardDefinition, rewardDefinition } from './reward-definition.ts';
 import { evaluationSchema, type ResolvedEvaluation } from './sections/evaluation-config.ts';
@@ -35,10 +35,10 @@ export interface ResolvedEndpoint {
   readonly maxConcurrent: number | null;
 }
 
-/** Names a key for people: `the key in OPENAI_API_KEY (option …)`. */
-export function keySourceText(variable: string | undefined, option: string): string {
-  if (variable === undefined) return `requests without a key (${option} is not set)`;
-  return `the key in the environment variable ${variable} (${option})`;
+/** Names a key for people: `the key in the environment variable OPENAI_API_KEY (option …)`. */
+export function keySourceText(secret: Secret | undefined, option: string): string {
+  if (secret === undefined) return `requests without a key (${option} is not set)`;
+  return `the key in ${secretText(secret)} (${option})`;
 }
 
 /** The optimiser model with all defaults. */
@@ -84,7 +84,7 @@ const promptSchema = z.object({
 const optimizerSchema = z.strictObject({
   baseUrl: z.url(),
   model: z.string().min(1),
-  apiKeyEnv: variableName.optional(),
+  apiKey: secretSchema.optional(),
   maxConcurrent: count.default(8),
   timeoutMs: count.default(180_000),
   parameters: z.record(z.string(), z.json()).default({}),
@@ -94,7 +94,7 @@ const endpointSchema = z.strictObject({
   type: z.literal('endpoint'),
   baseUrl: z.url(),
   model: z.string().min(1),
-  apiKeyEnv: variableName.optional(),
+  apiKey: secretSchema.optional(),
   maxConcurrent: count.optional(),
 });
 
@@ -130,7 +130,6 @@ export interface PromptSearchContext {
   readonly search: PromptSearch | undefined;
   /** Base folder of relative paths. */
   readonly folder: string;
-  readonly environment: NodeJS.ProcessEnv;
   /** Problems found by earlier checks. */
   readonly problems: ConfigProblems;
 }
@@ -150,13 +149,10 @@ export function resolvePromptSearch(
   const raw = Object.fromEntries(Object.entries(value).filter(([, given]) => given !== undefined));
   const given = problems.check(() => parseSettings(searchSchema, raw, { hintOf: trainingHint }));
   const prompts = checkedPrompts(raw['prompts'], problems);
-  const optimizerKey = checkedKey(raw['optimizer'], 'optimizer', context);
-  const runtimeKey = checkedKey(raw['runtime'], 'runtime', context);
   checkTokenSecret(raw['gateway'], problems);
   if (given !== undefined) problems.check(() => checkBudget(given));
   if (given === undefined || search === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, optimizer, runtime, sampling, evaluation, promptsFile } = given;
-  const { apiKeyEnv, ...asked } = optimizer;
   return {
     kind: 'prompt-search',
     shared: sharedSettings(given, { folder, taskSchema: tasks.schema }),
@@ -168,8 +164,12 @@ export function resolvePromptSearch(
       test: tasks.test === undefined ? null : absoluteSource(tasks.test, folder),
     },
     prompts,
-    optimizer: { ...asked, apiKey: optimizerKey, keySource: keySourceText(apiKeyEnv, '`optimizer.apiKeyEnv`') },
-    runtime: runtimeOf(runtime, runtimeKey),
+    optimizer: {
+      ...optimizer,
+      apiKey: optimizer.apiKey ?? null,
+      keySource: keySourceOf(raw['optimizer'], '`optimizer.apiKey`'),
+    },
+    runtime: runtimeOf(runtime, keySourceOf(raw['runtime'], '`runtime.apiKey`')),
     sampling,
     evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
     reward: rewardDefinition([], given.reward),
@@ -184,15 +184,10 @@ function checkedPrompts(given: unknown, problems: ConfigProblems): PromptSet {
   return problems.check(() => resolvePrompts(parsed.data)) ?? {};
 }
 
-/** The secret named in the settings of a model, checked even when another key is wrong; null without one. */
-function checkedKey(
-  given: unknown,
-  of: string,
-  { environment, problems }: Pick<PromptSearchContext, 'environment' | 'problems'>,
-): string | null {
-  const named = typeof given === 'object' && given !== null && 'apiKeyEnv' in given ? given.apiKeyEnv : undefined;
-  const name = variableName.safeParse(named);
-  return name.success ? (problems.check(() => keyOf(name.data, of, environment)) ?? null) : null;
+/** Names the key of a model for people, before it is read. */
+function keySourceOf(given: unknown, option: string): string {
+  const key = typeof given === 'object' && given !== null && 'apiKey' in given ? given.apiKey : undefined;
+  return keySourceText(secretFormSchema.safeParse(key).data, option);
 }
 
 /** For a custom search, only the name is stored. */
@@ -203,18 +198,12 @@ function algorithmRecord(algorithm: unknown, search: PromptSearch): JsonObject {
 
 function runtimeOf(
   runtime: z.output<typeof searchSchema>['runtime'],
-  apiKey: string | null,
+  keySource: string,
 ): ResolvedEndpoint | ResolvedRuntime {
   if (runtime === undefined) return { type: 'embedded' };
   if (runtime.type !== 'endpoint') return runtime as ResolvedRuntime;
-  const { type, baseUrl, model, maxConcurrent, apiKeyEnv } = runtime;
-  const keySource = keySourceText(apiKeyEnv, '`runtime.apiKeyEnv`');
-  return { type, baseUrl, model, maxConcurrent: maxConcurrent ?? null, apiKey, keySource };
-}
-
-function keyOf(name: string, of: string, environment: NodeJS.ProcessEnv): string {
-  const request = { name, namedBy: `the settings of ${of}`, example: `${name}=… agl train …` };
-  return secretFromEnvironment(environment, request);
+  const { type, baseUrl, model, maxConcurrent = null, apiKey = null } = runtime;
+  return { type, baseUrl, model, maxConcurrent, apiKey, keySource };
 }
 
 /** Hint for keys of trainings. */

@@ -1,4 +1,5 @@
 import { definePrompt } from '@agentlightning/core';
+import { env } from '@agentlightning/core/settings';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { renamedHint, withCurrentKeys } from './renamed-keys.ts';
 import type { ResolvedPromptSearch } from './resolve-prompt-search.ts';
@@ -14,7 +15,7 @@ const search = {
   algorithm: 'apo',
   prompts: [definePrompt('doing', 'Do {what}.')],
   tasks: { train: 'train.jsonl', validation: [{ a: 1 }] },
-  optimizer: { ...endpoint, apiKeyEnv: 'MODEL_KEY' },
+  optimizer: { ...endpoint, apiKey: env('MODEL_KEY') },
   runtime: { type: 'endpoint', ...endpoint },
 };
 
@@ -67,13 +68,18 @@ describe('what is wrong is said with what would be right', () => {
     ['no optimiser', { optimizer: undefined }, /optimizer: /],
     [
       'a key instead of its variable',
-      { optimizer: { ...endpoint, apiKeyEnv: 'sk-abc' } },
-      /apiKeyEnv: must be the name of/,
+      { optimizer: { ...endpoint, apiKey: env('sk-abc') } },
+      /apiKey\.env: must be the name of/,
     ],
     [
       'a variable that is not set',
-      { optimizer: { ...endpoint, apiKeyEnv: 'NO_SUCH' } },
-      /NO_SUCH, which the settings of optimizer name/,
+      { optimizer: { ...endpoint, apiKey: env('NO_SUCH') } },
+      /optimizer\.apiKey: the environment variable NO_SUCH is not set/,
+    ],
+    [
+      'a former key',
+      { optimizer: { ...endpoint, apiKeyEnv: 'KEY' } },
+      /"optimizer\.apiKeyEnv": it is now `apiKey: env/,
     ],
     ['a wrong endpoint', { runtime: { type: 'endpoint', model: 'm' } }, /runtime\.baseUrl: /],
     ['a wrong runtime', { runtime: { type: 'endpint' } }, /runtime/],
@@ -104,8 +110,8 @@ test('every problem of every part of a search is reported at once', () => {
     algorithm: { type: 'apo', rouns: 2 },
     optimiser: {},
     agents: { concurrency: 0 },
-    optimizer: { ...endpoint, apiKeyEnv: 'NO_SUCH' },
-    runtime: { type: 'endpoint', ...endpoint, apiKeyEnv: 'NOR_THIS' },
+    optimizer: { ...endpoint, apiKey: env('NO_SUCH') },
+    runtime: { type: 'endpoint', ...endpoint, apiKey: env('NOR_THIS') },
     prompts: [definePrompt('a', 'x'), definePrompt('a', 'y'), { template: 'x {' }, { name: 'c', template: 'x {' }],
   };
   for (const problem of [

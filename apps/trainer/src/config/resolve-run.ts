@@ -1,7 +1,6 @@
 import { createRecipe, type RecipeOptions } from '@agentlightning/algorithms/internal';
 import { AgentLightningError } from '@agentlightning/core';
 import { ConfigProblems } from './config-problems.ts';
-import { environmentVariables } from './environment.ts';
 import { requireCurrentKeys } from './renamed-keys.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 import { type ResolvedPromptSearch, resolvePromptSearch } from './resolve-prompt-search.ts';
@@ -29,7 +28,7 @@ export function resolveRun(value: unknown, folder: string): ResolvedRun {
   const isSearch = recipe === undefined ? searchKeys.some((key) => key in given) : recipe?.kind === 'prompt-search';
   if (isSearch) {
     const search = recipe?.kind === 'prompt-search' ? recipe : undefined;
-    return resolvePromptSearch(given, { search, folder, problems, environment: environmentVariables() });
+    return resolvePromptSearch(given, { search, folder, problems });
   }
   const isTrainable = problems.check(() => assertTrainable(given['runtime'])) ?? false;
   // Problems that are already reported are omitted.

@@ -73,7 +73,7 @@ async function request({ baseUrl, model, apiKey, needsTokenIds }: CheckedEndpoin
 
 function remedyOf(status: number): string {
   if (status === 401 || status === 403)
-    return 'Set the key of the endpoint: --key-env, or `apiKeyEnv` in the configuration.';
+    return 'Set the key of the endpoint: --key-env, or `apiKey` in the configuration.';
   if (status === 404) return 'Correct the address, up to and with /v1, or the name of the model.';
   if (status === 429) return 'Wait, or raise the limit of the account.';
   return 'Check the log of the server, and that it serves /v1/chat/completions.';

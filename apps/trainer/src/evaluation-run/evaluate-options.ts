@@ -1,4 +1,5 @@
 import type { Store } from '@agentlightning/core';
+import type { Secret } from '@agentlightning/core/settings';
 import type { EvaluationListener } from './evaluation-event.ts';
 
 /** A model that is not trained, behind any OpenAI-compatible API. */
@@ -7,8 +8,8 @@ export interface EndpointModel {
   readonly baseUrl: string;
   /** The name that requests send as `model`. */
   readonly model: string;
-  /** The environment variable that holds the key. @default none is sent */
-  readonly apiKeyEnv?: string;
+  /** The key, such as `env('OPENAI_API_KEY')`. @default none is sent */
+  readonly apiKey?: Secret;
 }
 
 /** Options of a run without training: an evaluation, or a few rollouts in development. */

@@ -1,6 +1,7 @@
-import type { Resource, Store } from '@agentlightning/core';
+import { AgentLightningError, type Resource, type Store } from '@agentlightning/core';
+import { readSecret, type SecretVariable, secretText } from '@agentlightning/core/settings';
 import type { ProxyLlmResource } from '@agentlightning/core/store';
-import { environmentVariables, secretFromEnvironment } from '../config/environment.ts';
+import { environmentVariables } from '../config/environment.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { keySourceText, type ResolvedEndpoint } from '../config/resolve-prompt-search.ts';
 import { isPromptSearch } from '../config/resolve-run.ts';
@@ -124,12 +125,19 @@ async function leaseOf(runId: string, store: Store, onOpen: (close: Closer) => v
  * @param command - the command of the example in an error message
  * @throws AgentLightningError CONFIG when the variable of the key is not set
  */
-export function resolvedEndpoint({ baseUrl, model, apiKeyEnv }: EndpointModel, command: string): ResolvedEndpoint {
-  const request = { namedBy: 'the settings of the endpoint', example: `${apiKeyEnv ?? ''}=… ${command} …` };
-  const apiKey =
-    apiKeyEnv === undefined ? null : secretFromEnvironment(environmentVariables(), { name: apiKeyEnv, ...request });
-  const keySource = keySourceText(apiKeyEnv, '`--key-env`, or `apiKeyEnv` of the endpoint');
+export function resolvedEndpoint({ baseUrl, model, apiKey: secret }: EndpointModel, command: string): ResolvedEndpoint {
+  const apiKey = secret === undefined ? null : readSecret(secret, environmentVariables());
+  if (typeof secret === 'object' && apiKey === null) throw withoutKey(secret, command);
+  const keySource = keySourceText(secret, '`--key-env`, or `apiKey` of the endpoint');
   return { type: 'endpoint', baseUrl, model, apiKey, keySource, maxConcurrent: null };
+}
+
+function withoutKey(secret: SecretVariable, command: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `${secretText(secret)}, which the settings of the endpoint name, is not set`,
+    remedy: `Set it: ${secret.env}=… ${command} ….`,
+  });
 }
 
 async function publish(

@@ -5,7 +5,7 @@ import { runMetrics } from '@agentlightning/core/metrics';
 import type { TrainingSummary } from '@agentlightning/core/protocol';
 import { environmentVariables } from '../config/environment.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
+import type { ResolvedRuntime } from '../config/sections/runtime-config.ts';
 import type { TrainingListener } from '../events/training-listener.ts';
 import { summariseRun } from '../loop/summarise-run.ts';
 import type { OpenRun } from '../opening/open-session.ts';
@@ -15,7 +15,7 @@ import { FineTuningApi, type FineTuningJob, type FineTuningJobEvent, type JobReq
 import { vendorFile } from './vendor-file.ts';
 
 /** The runtime of a vendor that trains on files. */
-export type FineTuningRuntime = Extract<RuntimeConfig, { readonly type: 'openai-fine-tuning' }>;
+export type FineTuningRuntime = Extract<ResolvedRuntime, { readonly type: 'openai-fine-tuning' }>;
 
 /** A run that a vendor trains. */
 export interface FineTuningSession extends OpenRun {

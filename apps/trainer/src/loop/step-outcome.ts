@@ -15,7 +15,7 @@ export interface PolicyStep {
 export interface StepMetrics {
   /** By name. Metrics of a named policy have its name as a prefix: `writer/policy/entropy`. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** The mean over policies; null when no policy had training tokens. */
+  /** The mean over policies; null when no policy had training tokens, or the runtimes do not measure it. */
   readonly entropy: number | null;
   readonly trainedTokens: number;
 }

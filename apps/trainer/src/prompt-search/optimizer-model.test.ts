@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { env } from '@agentlightning/core/settings';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keySourceText, type ResolvedOptimizer } from '../config/resolve-prompt-search.ts';
 import { OptimizerModel } from './optimizer-model.ts';
@@ -52,7 +53,7 @@ function model(
   signal: AbortSignal = new AbortController().signal,
 ): OptimizerModel {
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`;
-  const keySource = keySourceText('KEY', '`optimizer.apiKeyEnv`');
+  const keySource = keySourceText(env('KEY'), '`optimizer.apiKey`');
   const defaults = {
     baseUrl,
     model: 'm',
@@ -86,7 +87,7 @@ test('gives up on a model that refuses at once, and on one that does not respond
   responses = [{ status: 401, body: JSON.stringify({ error: { message: 'Incorrect API key provided.' } }) }];
   const refused = model().complete(messages, 1);
   await expect(refused).rejects.toThrow(
-    /optimiser model m at http.* rejects the key in the environment variable KEY \(`optimizer.apiKeyEnv`\) with HTTP 401$/,
+    /optimiser model m at http.* rejects the key in the environment variable KEY \(`optimizer.apiKey`\) with HTTP 401$/,
   );
   await expect(refused).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   expect(seen.length).toBe(1);

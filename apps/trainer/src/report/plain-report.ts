@@ -57,10 +57,11 @@ export function plainLine(event: TrainingEvent): string | null {
     }
     case 'stepped': {
       const { step, steps, entropy, tokensPerSecond, secondsLeft } = event.summary;
+      const entropyText = entropy === null ? '' : `entropy ${entropy.toFixed(3)}  `;
       const training =
-        entropy === null
+        tokensPerSecond === 0
           ? 'no update: no token has an advantage'
-          : `entropy ${entropy.toFixed(3)}  ${Math.round(tokensPerSecond)} tokens/s`;
+          : `${entropyText}${Math.round(tokensPerSecond)} tokens/s`;
       return `step ${step}/${steps} (${percent(step / steps)})  ${learnedText(event.summary, 3)}  ${training}${costText(event.summary.metrics)}  ${shortDuration(secondsLeft)} left`;
     }
     case 'prompts-judged':

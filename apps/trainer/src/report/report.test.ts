@@ -3,7 +3,7 @@ import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import type { StepSummary, TrainingEvent, TrainingSummary } from '@agentlightning/core/protocol';
 import { expect, test } from 'vitest';
 import { jsonReport } from './json-report.ts';
-import { plainReport } from './plain-report.ts';
+import { plainLine, plainReport } from './plain-report.ts';
 import { diffLines } from './prompts-report.ts';
 import type { Report } from './report.ts';
 import { rewardCurve } from './reward-curve.ts';
@@ -40,6 +40,13 @@ test('a plain report has one line for each step and evaluation', () => {
     'Held-out reward before training: 0.250 (95% 0.200 to 0.300, 100 rollouts, 2 failed, 1 missing)\n',
     'step 3/12 (25%)  reward 0.500  entropy 1.250  1235 tokens/s  1m 01s left\n',
   ]);
+});
+
+test('a step of a runtime without entropy is an update, and a step without trained tokens is not', () => {
+  const line = (changes: Partial<StepSummary>): string | null =>
+    plainLine({ type: 'stepped', summary: { ...step, entropy: null, ...changes } });
+  expect(line({})).toBe('step 3/12 (25%)  reward 0.500  1235 tokens/s  1m 01s left');
+  expect(line({ tokensPerSecond: 0 })).toContain('no update: no token has an advantage');
 });
 
 test('validation tasks and demonstrations have their own names', () => {

@@ -13,15 +13,17 @@ export type TinkerRuntimeConfig = Extract<ResolvedRuntime, { readonly type: 'tin
  * Starts the runtime over a Tinker server in a separate process, which has the server's key in its environment.
  *
  * @param options.checkpointDir - the folder of what is kept of checkpoints here
+ * @param options.arguments - further command line arguments; default: none
  * @throws AgentLightningError CONFIG without a key, RUNTIME_UNAVAILABLE when it does not start
  */
 export async function launchTinkerRuntime(
   config: TinkerRuntimeConfig,
-  options: { readonly checkpointDir: string },
+  options: { readonly checkpointDir: string; readonly arguments?: readonly string[] },
 ): Promise<LaunchedRuntime> {
   const { serverUrl, serverKey, model, tokenizer } = tinkerServerOf(config);
   const flags = ['--dir', options.checkpointDir, '--server', serverUrl, '--model', model];
   if (tokenizer !== undefined) flags.push('--tokenizer', tokenizer);
+  flags.push(...(options.arguments ?? []));
   return await launchNodeRuntime({
     name: 'the runtime over a Tinker server',
     entry: fileURLToPath(import.meta.resolve('@agentlightning/runtime-tinker/main')),

@@ -32,6 +32,13 @@ test('the embedded runtime is the default, and a running one precedes all others
   expect(await chooseRuntime(running)).toEqual({ type: 'running', address: 'box:50051' });
 });
 
+test('a URL is a Tinker server, which needs a model', async () => {
+  const runtime = 'https://tinker.example';
+  const chosen = await chooseRuntime({ ...unset, runtime, model: 'a/model', runtimeArguments: '--tokenizer "/a b"' });
+  expect(chosen).toEqual({ type: 'tinker', baseUrl: runtime, model: 'a/model', arguments: ['--tokenizer', '/a b'] });
+  await expect(chooseRuntime({ ...unset, runtime })).rejects.toThrow('tinker.example needs a model');
+});
+
 test('the GPU runtime is started for its interpreter, for GPUs and for its models, on all GPUs by default', async () => {
   program('python3', twoGpus);
   const python = program('python-of-env', twoGpus);

@@ -1,4 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import { didYouMean } from '@agentlightning/core/settings';
 import { baseModels } from '@agentlightning/runtime-cpu/internal';
 import { countMachineGpus, gpusOf } from '../runtime/gpu-runtime.ts';
@@ -8,6 +9,14 @@ import type { ServerSettings } from './settings/server-settings.ts';
 /** The runtime that a server trains with. */
 export type RuntimeChoice =
   | { readonly type: 'running'; readonly address: string }
+  | {
+      /** A server that speaks the Tinker API, through a runtime that the server starts. */
+      readonly type: 'tinker';
+      readonly baseUrl: string;
+      readonly model: string;
+      /** Further command line arguments of the runtime. */
+      readonly arguments: readonly string[];
+    }
   | { readonly type: 'embedded' }
   | {
       /** The GPU runtime, started by the server. */
@@ -25,15 +34,17 @@ type RuntimeSettings = Pick<ServerSettings, 'runtime' | 'runtimePython' | 'runti
 const embeddedModels = baseModels.map(({ name }) => name);
 
 /**
- * Chooses the runtime: the running one that is configured; the GPU runtime, when its interpreter, arguments or GPUs are
- * requested, or the model is not one of the embedded runtime; otherwise the embedded one.
+ * Chooses the runtime: the Tinker server or the running one that is configured; the GPU runtime, when its interpreter, arguments or
+ * GPUs are requested, or the model is not one of the embedded runtime; otherwise the embedded one.
  *
- * @throws AgentLightningError CONFIG when there are fewer GPUs than requested, no GPU runtime for the model, or arguments
- *   for a runtime that is already running
+ * @throws AgentLightningError CONFIG when there are fewer GPUs than requested, no GPU runtime for the model, a Tinker server without a
+ *   model, or arguments for a runtime that is already running
  */
 export async function chooseRuntime(settings: RuntimeSettings): Promise<RuntimeChoice> {
   const { runtime, runtimePython, runtimeArguments, model, gpus } = settings;
+  const args = runtimeArguments === null ? [] : commandWords(runtimeArguments);
   if (runtime !== null) {
+    if (/^https?:\/\//.test(runtime)) return tinkerAt(runtime, { model, arguments: args });
     if (runtimeArguments !== null) throw argumentsOfRunning(runtime);
     return { type: 'running', address: runtime };
   }
@@ -41,7 +52,6 @@ export async function chooseRuntime(settings: RuntimeSettings): Promise<RuntimeC
   const isGpuRequested = runtimePython !== null || runtimeArguments !== null || (gpus ?? 0) > 0;
   if (!isGpuRequested && hasEmbeddedModel) return { type: 'embedded' };
   const python = runtimePython ?? 'python3';
-  const args = runtimeArguments === null ? [] : commandWords(runtimeArguments);
   const found = await gpusOf(python).catch(async (cause: unknown) => {
     throw await withoutRuntime(settings, cause);
   });
@@ -81,6 +91,18 @@ function argumentsOfRunning(runtime: string): AgentLightningError {
     code: 'CONFIG',
     message: `--runtime-arguments has no effect on the runtime at ${runtime}, which is already running`,
     remedy: 'Pass the arguments where that runtime is started, or remove --runtime.',
+  });
+}
+
+function tinkerAt(
+  baseUrl: string,
+  { model, ...rest }: { readonly model: string | null; readonly arguments: readonly string[] },
+): RuntimeChoice {
+  if (model !== null) return { type: 'tinker', baseUrl, model, ...rest };
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `the Tinker server at ${addressText(baseUrl)} needs a model, and none is set`,
+    remedy: 'Pass the name of one that it trains, such as --model Qwen/Qwen3-4B.',
   });
 }
 

@@ -128,6 +128,7 @@ export class RunJob {
         return;
       }
       if (this.#isStopping) return await this.#end('stopped', { type: 'stopped', runId });
+      if (error.code === 'BUDGET_REACHED') return await this.#pause(error);
       if (closing.aborted) return await this.#setStatus('queued');
       if (this.#isYielding) return await this.#end('queued', { type: 'queued', runId, reason: 'another project' });
       log.warn({ run: runId, code: error.code, restarts: this.#restarts.inARow }, error.message);
@@ -169,6 +170,15 @@ export class RunJob {
     metrics.ended();
     this.#process = null;
     return error;
+  }
+
+  /** Ends a run that has used its budget; its last step is saved. */
+  async #pause({ message }: RunError): Promise<void> {
+    const { services, runId } = this.#options;
+    services.log.info({ run: runId }, message);
+    const remedy = 'Resume it with a larger budget: `run.resume({ budget: … })` of the client.';
+    await this.#end('stopped', { type: 'paused', runId, message, remedy });
+    this.#isYielding = false;
   }
 
   async #end(status: RunStatus, event: RunEvent): Promise<void> {

@@ -1,7 +1,8 @@
 import { AgentLightningError, NotFoundError, type Run } from '@agentlightning/core';
-import type { RunInfo } from '@agentlightning/core/protocol';
+import type { ResumeRunRequest, RunInfo } from '@agentlightning/core/protocol';
 import type { SqlStore } from '@agentlightning/store';
 import { isRunId } from '../config/model-name.ts';
+import { isGroup } from '../config/renamed-keys.ts';
 import { recordedConfig } from '../run/find-or-create-run.ts';
 import { rolloutShape, shapeKey } from '../run/run-shape.ts';
 import type { DataSets } from './data-sets.ts';
@@ -87,17 +88,23 @@ export class ServerApi {
   }
 
   /**
-   * Queues a run that has ended. A finished one needs more steps.
+   * Queues a run that has ended. A finished one needs more steps, a paused one a larger budget.
    *
    * @throws AgentLightningError CONFLICT for a finished run without more steps
    */
-  async resume(runId: string, { steps }: { readonly steps?: number | undefined }): Promise<RunInfo> {
+  async resume(runId: string, { steps, budget }: ResumeRunRequest): Promise<RunInfo> {
     const { folder, queue, settingsOf } = this.#options;
     const { run, request } = await this.find(runId);
     const before = resolveRunSettings(await settingsOf(request)).steps;
     if (run.status === 'finished' && (steps ?? 0) <= before) throw nothingLeft(run, before);
-    if (steps !== undefined) {
-      const next = { ...request, training: { ...request.training, steps } };
+    if (steps !== undefined || budget !== undefined) {
+      const { limits } = request.training;
+      const training = {
+        ...request.training,
+        ...(steps === undefined ? {} : { steps }),
+        ...(budget === undefined ? {} : { limits: withBudget(limits, budget) }),
+      };
+      const next = { ...request, training };
       resolveRunSettings(await settingsOf(next));
       await writeRunRequest(folder, runId, next);
     }
@@ -150,6 +157,12 @@ export class ServerApi {
   #viewOf(run: Run, request: RunRequest): RunInfo {
     return runView(run, { request, position: this.#options.queue.position(run.runId) });
   }
+}
+
+/** Limits that are not named stay. */
+function withBudget(limits: unknown, budget: Exclude<ResumeRunRequest['budget'], undefined>): object {
+  const former = isGroup(limits) ? limits : {};
+  return { ...former, budget: { ...(isGroup(former['budget']) ? former['budget'] : {}), ...budget } };
 }
 
 function nothingLeft({ runId }: Run, steps: number): AgentLightningError {

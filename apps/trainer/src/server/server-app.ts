@@ -5,11 +5,13 @@ import {
   errorCodec,
   httpStatusOf,
   type RunEvent,
+  resumeRunRequestSchema,
   type ServerRoutes,
   type StoreRoute,
   serverRoutes,
   unfinishedRunStatuses,
 } from '@agentlightning/core/protocol';
+import { parseSettings } from '@agentlightning/core/settings';
 import type { StoreHandler } from '@agentlightning/store';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -90,9 +92,8 @@ const responses: Readonly<Record<keyof ServerRoutes, Respond>> = {
   getRun: async (context, { api }) => respond(context, serverRoutes.getRun, await api.view(param(context, 'runId'))),
   stopRun: async (context, { api }) => respond(context, serverRoutes.stopRun, await api.stop(param(context, 'runId'))),
   resumeRun: async (context, { api }) => {
-    const { steps } = await jsonBody(context);
-    const more = typeof steps === 'number' ? { steps } : {};
-    return respond(context, serverRoutes.resumeRun, await api.resume(param(context, 'runId'), more));
+    const changes = parseSettings(resumeRunRequestSchema, await jsonBody(context), { what: 'the changes of the run' });
+    return respond(context, serverRoutes.resumeRun, await api.resume(param(context, 'runId'), changes));
   },
   serveModel: async (context, { api }) =>
     respond(context, serverRoutes.serveModel, await api.serve(param(context, 'runId'))),

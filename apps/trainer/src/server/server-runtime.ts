@@ -1,15 +1,16 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { backoffMs, errorMessage } from '@agentlightning/core/internal';
+import { addressText, backoffMs, errorMessage } from '@agentlightning/core/internal';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { RuntimeConnection } from '@agentlightning/runtime';
 import type { pino } from 'pino';
-import type { ResolvedRuntime } from '../config/sections/runtime-config.ts';
+import { defaultTinkerRank, type ResolvedRuntime } from '../config/sections/runtime-config.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { launchEmbeddedRuntime } from '../runtime/embedded-runtime.ts';
 import { launchGpuRuntime } from '../runtime/gpu-runtime.ts';
 import type { LaunchedRuntime } from '../runtime/launch-runtime.ts';
 import { type OpenRuntime, openRuntime } from '../runtime/open-runtime.ts';
+import { launchTinkerRuntime } from '../runtime/tinker-runtime.ts';
 import { type RuntimeChoice, tooFewGpus } from './choose-runtime.ts';
 import type { ServerFolder, ServerSecrets } from './server-folder.ts';
 import type { ServerSettings } from './settings/server-settings.ts';
@@ -92,7 +93,9 @@ export class ServerRuntime {
   async check(): Promise<RuntimeCapabilities> {
     const { gpus, loraRank, maxConcurrentRuns } = this.#options.settings;
     const capabilities = await this.use(({ runtime }) => runtime.capabilities());
-    const { models, device, deviceCount = 0, maxModels = 0 } = capabilities;
+    const { models, device, deviceCount = 0, maxModels = 0, features = [] } = capabilities;
+    if (loraRank === null && this.#options.choice.type === 'running' && features.includes('lora_only'))
+      throw onlyLora(device);
     const { model } = await this.#config;
     const baseModel = chooseBaseModel(model, capabilities);
     const known = models.find(({ name }) => name === baseModel);
@@ -167,6 +170,7 @@ export class ServerRuntime {
   #start(): Promise<LaunchedRuntime> {
     const { choice, folder, log } = this.#options;
     const checkpointDir = checkpointRoot(folder.path);
+    if (choice.type === 'tinker') return this.#startTinker(choice, checkpointDir);
     if (choice.type !== 'gpu') return launchEmbeddedRuntime({ checkpointDir });
     const { python, gpus } = choice;
     const logFile = folder.runtimeLogFile;
@@ -174,6 +178,20 @@ export class ServerRuntime {
     // Clients request the model by its name.
     const model = `${gpuModelName(choice.model)}=${choice.model.replace(/^[^=]*=/, '')}`;
     return launchGpuRuntime({ python, model, gpus, arguments: choice.arguments, checkpointDir, logFile });
+  }
+
+  #startTinker(
+    choice: Extract<RuntimeChoice, { readonly type: 'tinker' }>,
+    checkpointDir: string,
+  ): Promise<LaunchedRuntime> {
+    const { log, secrets } = this.#options;
+    const { baseUrl, model } = choice;
+    log.info({ server: addressText(baseUrl), model }, 'the runtime over a Tinker server is starting');
+    const key = secrets.runtimeKey === null ? {} : { apiKey: secrets.runtimeKey };
+    return launchTinkerRuntime(
+      { type: 'tinker', baseUrl, model, ...key },
+      { checkpointDir, arguments: choice.arguments },
+    );
   }
 
   #configured(address: string): GrpcRuntimeConfig {
@@ -188,7 +206,8 @@ export class ServerRuntime {
 
   #withModel(config: GrpcRuntimeConfig): GrpcRuntimeConfig {
     const { choice, settings } = this.#options;
-    const { loraRank } = settings;
+    // A Tinker server trains adapters only.
+    const loraRank = settings.loraRank ?? (choice.type === 'tinker' ? defaultTinkerRank : null);
     const name = choice.type === 'gpu' ? gpuModelName(choice.model) : settings.model;
     const model = name ?? (this.isEmbedded ? 'tiny-chat' : null);
     return {
@@ -222,6 +241,14 @@ function tooManyRuns(runs: number, models: number): AgentLightningError {
     code: 'CONFIG',
     message: `${runs} runs at a time were requested, and the runtime has at most ${models} models at a time`,
     remedy: `Set --max-concurrent-runs to at most ${models}, or raise the limit of the runtime.`,
+  });
+}
+
+function onlyLora(device: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `the runtime on ${device} trains LoRA adapters only, and no rank is set`,
+    remedy: 'Pass a rank, such as --lora-rank 32.',
   });
 }
 

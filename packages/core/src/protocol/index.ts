@@ -91,6 +91,7 @@ export {
   evaluationSummarySchema,
   type FailedEvent,
   failedEventSchema,
+  type PausedEvent,
   type RunEvent,
   runEventSchema,
   trainingEventSchema,
@@ -100,10 +101,11 @@ export type {
   CreateRunRequest,
   DataSetPart,
   DataSetState,
+  ResumeRunRequest,
   ServerDescription,
   ServerRoutes,
 } from './routes/server-routes.ts';
-export { serverRoutes } from './routes/server-routes.ts';
+export { resumeRunRequestSchema, serverRoutes } from './routes/server-routes.ts';
 export type { SpecialRoutes } from './routes/special-routes.ts';
 export { specialRoutes } from './routes/special-routes.ts';
 export type { OperationName, OperationRoute, StoreRoute } from './routes/store-route.ts';

@@ -5,6 +5,7 @@ import { isSecret } from '../redaction/secret-parameters.ts';
 import { issueMessage } from './issue-message.ts';
 import { fieldOf, knownKeys } from './known-keys.ts';
 import { didYouMean } from './nearest-name.ts';
+import { formerSecretHint } from './secret.ts';
 
 /** Maximum length of a shown value, in characters. */
 const maxLength = 120;
@@ -103,7 +104,7 @@ function unknownKey(
 ): string {
   const { issue, schema, value, within, hintOf } = context;
   const full = pathText([...within, ...issue.path, key]);
-  const hint = issue.path.length === 0 ? (hintOf?.(key) ?? null) : null;
+  const hint = formerSecretHint(key) ?? (issue.path.length === 0 ? (hintOf?.(key) ?? null) : null);
   if (hint !== null) return `there is no option "${full}": ${hint}`;
   const known = knownKeys(schema, issue.path, value);
   const meant = didYouMean(key, known);

@@ -28,7 +28,7 @@ export function keyRefused(address: string, status: number): GatewayError {
     httpStatus: 502,
     type: 'upstream_error',
     message: `the model endpoint ${address} refused the gateway's key with ${status}`,
-    remedy: 'Set a key of this endpoint where the gateway is configured (AGL_UPSTREAM_KEY, `apiKeyEnv` or `apiKey`).',
+    remedy: 'Set a key of this endpoint where the gateway is configured (AGL_UPSTREAM_KEY or `apiKey`).',
     headers: { 'x-should-retry': 'false' },
   });
 }

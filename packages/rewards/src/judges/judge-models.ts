@@ -1,5 +1,6 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { errorMessage, parseRetryAfterMs, systemClock } from '@agentlightning/core/internal';
+import { formerSecretHint, readSecret, type Secret } from '@agentlightning/core/settings';
 import { importOptional } from '../base/optional-package.ts';
 import { shown } from '../base/part.ts';
 
@@ -9,10 +10,8 @@ export interface JudgeEndpoint {
   readonly baseUrl: string;
   /** The name by which the endpoint knows the model. */
   readonly model: string;
-  /** The environment variable with the key. @default no key is sent */
-  readonly apiKeyEnv?: string;
-  /** The key itself; prefer `apiKeyEnv`. */
-  readonly apiKey?: string;
+  /** The key, such as `env('OPENAI_API_KEY')`, which is read at a call. @default no key is sent */
+  readonly apiKey?: Secret;
   /** Further fields of each request, which replace `temperature` and `response_format`. @default none */
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
@@ -81,6 +80,7 @@ export function endpointCaller(
       remedy: 'Pass the address up to and with `/v1`.',
     });
   }
+  assertCurrentKeys(endpoint);
   const url = `${endpoint.baseUrl.replace(/\/+$/, '')}/chat/completions`;
   return async ({ system, prompt }, signal) => {
     const key = keyOf(endpoint, environment);
@@ -113,15 +113,26 @@ export function endpointCaller(
   };
 }
 
-function keyOf(endpoint: JudgeEndpoint, environment: Readonly<Record<string, string | undefined>>): string | null {
-  const { apiKey, apiKeyEnv } = endpoint;
-  const key = apiKey ?? (apiKeyEnv === undefined ? undefined : environment[apiKeyEnv]);
-  if (key !== undefined && key !== '') return key;
-  if (apiKey === undefined && apiKeyEnv === undefined) return null;
+/** A former option would be ignored, and the judge would call without a key. */
+function assertCurrentKeys(endpoint: JudgeEndpoint): void {
+  const former = Object.keys(endpoint).find((name) => formerSecretHint(name) !== null);
+  if (former === undefined) return;
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `The judge ${endpoint.model} has no key: ${apiKey === undefined ? `${apiKeyEnv} is not set` : '`apiKey` is empty'}`,
-    remedy: 'Set the environment variable that `apiKeyEnv` names, also for the processes of the agents.',
+    message: `A judge has no option "${former}": ${formerSecretHint(former)}`,
+    remedy: 'Rename it; `agl config migrate <file>` does it in a file.',
+  });
+}
+
+function keyOf(endpoint: JudgeEndpoint, environment: Readonly<Record<string, string | undefined>>): string | null {
+  const { apiKey } = endpoint;
+  if (apiKey === undefined) return null;
+  const key = readSecret(apiKey, environment);
+  if (key !== null) return key;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `The judge ${endpoint.model} has no key: ${typeof apiKey === 'string' ? '`apiKey` is empty' : `${apiKey.env} is not set`}`,
+    remedy: 'Set the environment variable that `apiKey` names, also for the processes of the agents.',
   });
 }
 
@@ -131,7 +142,7 @@ function httpFailure(response: Response, text: string, nowMs: number): JudgeFail
   const error = new AgentLightningError({
     code: isRefused ? 'UNAUTHENTICATED' : 'UPSTREAM_FAILED',
     message: `The judge at ${response.url} responded ${status}: ${text.slice(0, 300)}`,
-    ...(isRefused ? { remedy: 'Set `apiKeyEnv` of the judge to the variable with its key.' } : {}),
+    ...(isRefused ? { remedy: "Set `apiKey` of the judge to its key, such as `env('JUDGE_API_KEY')`." } : {}),
   });
   return {
     error,

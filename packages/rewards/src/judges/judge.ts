@@ -82,7 +82,7 @@ const maxCached = 10_000;
  *
  * @example
  * ```ts
- * const judge = createJudge({ baseUrl: 'https://api.openai.com/v1', model: 'gpt-5-mini', apiKeyEnv: 'OPENAI_API_KEY', maxCalls: 5000 });
+ * const judge = createJudge({ baseUrl: 'https://api.openai.com/v1', model: 'gpt-5-mini', apiKey: env('OPENAI_API_KEY'), maxCalls: 5000 });
  * ```
  *
  * @throws AgentLightningError CONFIG for an invalid address or limit

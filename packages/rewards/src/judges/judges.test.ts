@@ -1,5 +1,6 @@
 import { AgentLightningError, type Clock, type Span } from '@agentlightning/core';
 import { modelCallAttributes } from '@agentlightning/core/internal';
+import { env } from '@agentlightning/core/settings';
 import {
   aSpan,
   failWith,
@@ -142,9 +143,14 @@ test('a call has a time limit', async () => {
   expect(await codeOf(part.score({ task, output: 'a' }))).toBe('TIMEOUT');
 });
 
+test('a former option of the key is an error, and not a judge without a key', () => {
+  const former = { baseUrl: 'http://127.0.0.1:9/v1', model: 'judge', apiKeyEnv: 'JUDGE_KEY' };
+  expect(() => createJudge(former)).toThrow('no option "apiKeyEnv": it is now `apiKey: env(');
+});
+
 test('a judge without its key, with an invalid address or limit, is a configuration error', async () => {
   const endpoint = { baseUrl: 'http://127.0.0.1:9/v1', model: 'judge' };
-  const keyless = createJudge({ ...endpoint, apiKeyEnv: 'JUDGE_KEY' }, { environment: {} });
+  const keyless = createJudge({ ...endpoint, apiKey: env('JUDGE_KEY') }, { environment: {} });
   const verdict = rubric({ judge: keyless, criteria }).score({ task, output: 'a' });
   await expect(verdict).rejects.toMatchObject({ code: 'CONFIG', message: expect.stringContaining('JUDGE_KEY') });
   expect(() => createJudge({ ...endpoint, baseUrl: 'judge' })).toThrow(/baseUrl/);

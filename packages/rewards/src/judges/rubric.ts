@@ -20,7 +20,7 @@ export interface RubricOptions<TTask = unknown, TOutput = unknown> extends Judgi
  * @example
  * ```ts
  * rubric({
- *   judge: { baseUrl: 'https://api.openai.com/v1', model: 'gpt-5-mini', apiKeyEnv: 'OPENAI_API_KEY' },
+ *   judge: { baseUrl: 'https://api.openai.com/v1', model: 'gpt-5-mini', apiKey: env('OPENAI_API_KEY') },
  *   criteria: { answered: 'It answers the question.', polite: { description: 'It is polite.', weight: 0.2 } },
  * });
  * ```

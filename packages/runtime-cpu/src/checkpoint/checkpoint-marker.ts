@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { writeFileAtomically } from '@agentlightning/runtime/internal/serving';
 import { z } from 'zod';
-import { writeFileAtomically } from './atomic-file.ts';
 
 /** The marker file of a checkpoint folder created by this runtime for one model. */
 const markerName = '.agentlightning-checkpoints.json';

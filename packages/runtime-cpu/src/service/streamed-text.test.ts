@@ -7,7 +7,7 @@ import { StreamedText } from './streamed-text.ts';
 /** The text streamed after each token. */
 function shownFor(tokens: readonly number[], stops: readonly string[] = []): readonly string[] {
   const text = new StreamedText(stops);
-  return tokens.map((token) => text.take(token));
+  return tokens.map((token) => text.take(token).content);
 }
 
 test('streams plain text immediately, and a character after its last byte', () => {
@@ -38,11 +38,11 @@ test('streams the whole text in chunks, without any part of a stop text', () => 
       const content = whole.slice(0, end);
       let shown = '';
       for (const [index, token] of tokens.entries()) {
-        shown += text.take(token);
+        shown += text.take(token).content;
         // The sampler stops here.
         if (stops.some((each) => decodeTokens(tokens.slice(0, index + 1)).includes(each))) break;
       }
-      expect(shown + text.rest(content)).toBe(content);
+      expect(shown + text.rest({ content }).content).toBe(content);
     }),
   );
 });

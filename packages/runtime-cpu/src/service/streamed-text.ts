@@ -1,3 +1,4 @@
+import type { ParsedResponse, TextDelta, TextStream } from '@agentlightning/runtime/internal/serving';
 import { incompleteTailLength } from '../text/byte-text.ts';
 import { decodeTokens, encodeText } from '../text/tokenizer.ts';
 import { specialToken, specialTokenNames } from '../text/vocabulary.ts';
@@ -7,7 +8,7 @@ import { specialToken, specialTokenNames } from '../text/vocabulary.ts';
  * stop texts or names of special tokens (which are escaped when the model spelled them as bytes), and everything from
  * the first special token on: it may be a tool call.
  */
-export class StreamedText {
+export class StreamedText implements TextStream {
   readonly #watchwords: readonly string[];
   #pending: number[] = [];
   #shownLength = 0;
@@ -18,8 +19,15 @@ export class StreamedText {
     this.#watchwords = [...specialTokenNames, ...stops];
   }
 
-  /** Adds the next token; returns the text to stream, possibly empty. */
-  take(token: number): string {
+  take(token: number): TextDelta {
+    return { content: this.#next(token), reasoning: '' };
+  }
+
+  rest({ content }: Pick<ParsedResponse, 'content'>): TextDelta {
+    return { content: (content ?? '').slice(this.#shownLength), reasoning: '' };
+  }
+
+  #next(token: number): string {
     if (token >= specialToken.end) this.#isHeldBack = true;
     if (this.#isHeldBack) return '';
     this.#pending.push(token);
@@ -30,11 +38,6 @@ export class StreamedText {
     this.#pending = this.#pending.slice(encodeText(shown).length);
     this.#shownLength += shown.length;
     return shown;
-  }
-
-  /** The remainder of the whole text. */
-  rest(text: string): string {
-    return text.slice(this.#shownLength);
   }
 }
 

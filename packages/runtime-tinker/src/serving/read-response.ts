@@ -1,11 +1,16 @@
 import type { ChatTool, ParsedResponse, SampledResponse } from '@agentlightning/runtime/internal/serving';
 import type { ModelText } from '../text/model-text.ts';
+import { type ReasoningPlace, splitReasoning } from './reasoning.ts';
 
-/** Reads a response: tool calls are parsed when tools were offered; end tokens and special tokens are no text. */
+/** Reads a response: its reasoning is apart, tool calls are parsed when tools were offered; end tokens and special tokens are not text. */
 export function readResponse(
   text: ModelText,
   response: SampledResponse,
-  { tools, callIdPrefix }: { readonly tools: readonly ChatTool[]; readonly callIdPrefix: string },
+  {
+    tools,
+    callIdPrefix,
+    place,
+  }: { readonly tools: readonly ChatTool[]; readonly callIdPrefix: string; readonly place: ReasoningPlace },
 ): ParsedResponse {
   const tokens = response.choices.map(({ token }) => token);
   const last = tokens.at(-1);
@@ -15,9 +20,13 @@ export function readResponse(
     const end = response.stopString === undefined ? -1 : whole.indexOf(response.stopString);
     return end < 0 ? whole : whole.slice(0, end);
   };
-  const parsed = tools.length > 0 ? text.toolFormat.parse(textOf(false)) : { content: '', calls: [] };
-  if (parsed.calls.length === 0) return { content: textOf(true), toolCalls: [], finishReason: response.finishReason };
+  const message = splitReasoning(textOf(true), place);
+  // A call within the reasoning is not made.
+  const called = tools.length > 0 ? splitReasoning(textOf(false), place).content : '';
+  const parsed = called === '' ? { content: '', calls: [] } : text.toolFormat.parse(called);
+  if (parsed.calls.length === 0) return { ...message, toolCalls: [], finishReason: response.finishReason };
   return {
+    ...message,
     content: parsed.content.trim() === '' ? null : parsed.content,
     toolCalls: parsed.calls.map((call, index) => ({
       id: `${callIdPrefix}_${index}`,

@@ -1,6 +1,6 @@
 import type { ChatRequest, ChatSampling, ParsedResponse } from '@agentlightning/runtime/internal/serving';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { textWith } from '../../test/model-texts.ts';
+import { chatMl, textWith } from '../../test/model-texts.ts';
 import type { ModelText } from '../text/model-text.ts';
 import type { SampledSequence, SampleRequest } from '../wire/sample-messages.ts';
 import { startChat } from './tinker-chat.ts';
@@ -27,19 +27,20 @@ async function ask(
   request: Partial<ChatRequest>,
   written: string,
   stopReason: SampledSequence['stopReason'] = 'stop',
+  model: ModelText = text,
 ): Promise<Sampled> {
   const requests: SampleRequest[] = [];
   const sampler = {
     policyVersion: 3,
     sample: async (sampled: SampleRequest): Promise<SampledSequence> => {
       requests.push(sampled);
-      const tokens = text.encode(written);
+      const tokens = model.encode(written);
       return { tokens, logprobs: tokens.map((_, index) => -index - 1), stopReason };
     },
     score: async (_prompt: readonly number[], response: readonly number[]) => response.map(() => -0.5),
   };
   const { signal } = new AbortController();
-  const sampling = startChat({ text, ...sampler }, { ...question, ...request }, signal);
+  const sampling = startChat({ text: model, ...sampler }, { ...question, ...request }, signal);
   const [first] = sampling.responses;
   if (!first) throw new Error('no response');
   const result = await first.result;
@@ -93,19 +94,51 @@ describe('a response', () => {
     }
   });
 
-  test('has its reasoning in the text, where the template finds it', async () => {
-    const thought = '<think>\nTwo and nothing.\n</think>';
-    const written = `${thought}\n\n<tool_call>\n{"name": "add", "arguments": {"a": 2}}\n</tool_call><|im_end|>`;
+  test('has its reasoning apart, where the template finds it', async () => {
+    const thought = '<think>\nTwo <tool_call>and</tool_call> nothing.\n</think>';
+    const written = `${thought}\n\n${call}<|im_end|>`;
     const { message, sampling, tokens } = await ask({ tools: [add] }, written);
-    expect(message.content).toBe(thought);
+    const reasoning = 'Two <tool_call>and</tool_call> nothing.';
+    expect(message).toMatchObject({ content: null, reasoning, toolCalls: [{ function: { name: 'add' } }] });
+    expect(text.decode(tokens, { skipSpecialTokens: false })).toBe(written);
     const result = { role: 'tool', tool_call_id: 'call_0', content: '2' };
+    const called = { role: 'assistant', content: '', reasoning_content: reasoning, tool_calls: message.toolCalls };
+    const next = await ask({ tools: [add], messages: [...question.messages, called, result] }, '2');
     const sofar = [...sampling.promptTokens, ...tokens];
-    for (const said of [{ content: thought }, { content: '', reasoning_content: 'Two and nothing.' }]) {
-      const called = { role: 'assistant', ...said, tool_calls: message.toolCalls };
-      const next = await ask({ tools: [add], messages: [...question.messages, called, result] }, '2');
-      expect(next.sampling.promptTokens.slice(0, sofar.length)).toEqual(sofar);
-    }
-    expect((await ask({}, `${thought}\n\n5<|im_end|>`)).message.content).toBe(`${thought}\n\n5`);
+    expect(next.sampling.promptTokens.slice(0, sofar.length)).toEqual(sofar);
+  });
+
+  test.each([
+    ['<think>\nTwo.\n</think>\n\n5<|im_end|>', { content: '5', reasoning: 'Two.' }],
+    ['<think>\n\n</think>\n\n5<|im_end|>', { content: '5' }],
+    ['5 </think> is <think>no mark</think><|im_end|>', { content: '5 </think> is <think>no mark</think>' }],
+    ['<think>\nTwo and', { content: '', reasoning: 'Two and' }],
+    ['<think>Two </thin but not closed', { content: '', reasoning: 'Two </thin but not closed' }],
+    ['<thinking>5', { content: '<thinking>5' }],
+    ['\n<think>ä😀\n\nb</think>c\n', { content: 'c\n', reasoning: 'ä😀\n\nb' }],
+  ])('%j streams its reasoning before its text', async (written, expected) => {
+    const { message, sampling } = await ask({}, written);
+    expect(message).toEqual({ ...expected, toolCalls: [], finishReason: 'stop' });
+    const stream = sampling.streamText();
+    const deltas = [];
+    for await (const { token } of sampling.responses[0] ?? []) deltas.push(stream.take(token));
+    deltas.push(stream.rest(message));
+    const { content, reasoning = '' } = expected as { readonly content: string; readonly reasoning?: string };
+    expect(deltas.map((delta) => delta.reasoning).join('')).toBe(reasoning);
+    expect(deltas.map((delta) => delta.content).join('')).toBe(content);
+    const firstText = deltas.findIndex((delta) => delta.content !== '');
+    expect(deltas.slice(firstText + 1).every((delta) => firstText < 0 || delta.reasoning === '')).toBe(true);
+  });
+
+  test('begins within the reasoning where the template opens it', async () => {
+    const opened = await textWith({
+      source: `${chatMl.replace('assistant\\n', 'assistant\\n<think>\\n')}{# </think> #}`,
+    });
+    const { message } = await ask({}, 'Two.\n</think>\n\n5', 'stop', opened);
+    expect(message).toMatchObject({ content: '5', reasoning: 'Two.' });
+    const { message: plain } = await ask({}, 'Two.</think>5', 'stop', await textWith({ source: chatMl }));
+    expect(plain).toMatchObject({ content: 'Two.</think>5' });
+    expect(plain.reasoning).toBeUndefined();
   });
 
   test('ends with the token that completes a stop text', async () => {

@@ -6,15 +6,18 @@ import {
   ContextLengthError,
   choiceSeeds,
   offeredTools,
+  type ParsedResponse,
   type SampledResponse,
   type SamplingResponse,
   stopTexts,
+  type TextDelta,
   type TextStream,
   type TokenChoice,
 } from '@agentlightning/runtime/internal/serving';
 import type { ModelText } from '../text/model-text.ts';
 import type { SampledSequence, SampleRequest } from '../wire/sample-messages.ts';
 import { readResponse, untilStop } from './read-response.ts';
+import { type ReasoningPlace, reasoningPlace, splitBegin } from './reasoning.ts';
 
 /** What samples from one version of the weights. */
 export interface ChatSampler {
@@ -53,6 +56,7 @@ export function startChat(sampler: ChatSampler, request: ChatRequest, signal: Ab
     stopTokens: [...text.endTokens],
   };
   const stops = stopTexts(request);
+  const place = reasoningPlace(text, promptTokens);
   const sequences = request.forced_message
     ? forced(sampler, promptTokens, text.encode(text.template.renderResponse(conversation, request.forced_message)))
     : sampler.sample;
@@ -63,8 +67,8 @@ export function startChat(sampler: ChatSampler, request: ChatRequest, signal: Ab
     promptTokens,
     policyVersion,
     responses,
-    read: (response, callIdPrefix) => readResponse(text, response, { tools, callIdPrefix }),
-    streamText: () => new StreamedText(text, stops.length > 0 || tools.length > 0),
+    read: (response, callIdPrefix) => readResponse(text, response, { tools, callIdPrefix, place }),
+    streamText: () => new StreamedText(text, { isHeldBack: stops.length > 0 || tools.length > 0, place }),
     tokenText: (token) => text.tokenText(token),
   };
 }
@@ -125,31 +129,45 @@ function cutAtStop({ tokens, logprobs, stopReason }: SampledSequence, place: Res
   };
 }
 
-/** The text of a response, token by token, without broken characters. */
+/** The text and the reasoning of a response, token by token, without broken characters. */
 class StreamedText implements TextStream {
   readonly #text: ModelText;
   readonly #isHeldBack: boolean;
+  readonly #place: ReasoningPlace;
   readonly #tokens: number[] = [];
-  #shown = '';
+  #shown: TextDelta = { content: '', reasoning: '' };
 
-  constructor(text: ModelText, isHeldBack: boolean) {
+  constructor(
+    text: ModelText,
+    { isHeldBack, place }: { readonly isHeldBack: boolean; readonly place: ReasoningPlace },
+  ) {
     this.#text = text;
     this.#isHeldBack = isHeldBack;
+    this.#place = place;
   }
 
-  take(token: number): string {
-    if (this.#isHeldBack || this.#text.endTokens.has(token)) return '';
+  take(token: number): TextDelta {
+    if (this.#isHeldBack || this.#text.endTokens.has(token)) return { content: '', reasoning: '' };
     this.#tokens.push(token);
     const whole = this.#text.decode(this.#tokens, { skipSpecialTokens: true }).replace(/\uFFFD+$/u, '');
-    if (!whole.startsWith(this.#shown)) return '';
-    const next = whole.slice(this.#shown.length);
-    this.#shown = whole;
-    return next;
+    return this.#next(splitBegin(whole, this.#place));
   }
 
-  rest(text: string): string {
-    return text.startsWith(this.#shown) ? text.slice(this.#shown.length) : '';
+  rest(response: ParsedResponse): TextDelta {
+    return this.#next(response);
   }
+
+  #next({ content, reasoning }: Pick<ParsedResponse, 'content' | 'reasoning'>): TextDelta {
+    const { content: said, reasoning: thought } = this.#shown;
+    const delta = { content: afterStart(content ?? '', said), reasoning: afterStart(reasoning ?? '', thought) };
+    this.#shown = { content: said + delta.content, reasoning: thought + delta.reasoning };
+    return delta;
+  }
+}
+
+/** What follows the start of a text; empty for a text with another start. */
+function afterStart(text: string, start: string): string {
+  return text.startsWith(start) ? text.slice(start.length) : '';
 }
 
 function maxTokensOf(request: ChatRequest, promptLength: number, { maxContext }: ModelText): number {

@@ -37,6 +37,8 @@ export interface FakeTinkerOptions extends FakeDeviations {
   readonly sampledOnly?: readonly string[];
   /** The key of all requests. @default 'tml-fake' */
   readonly apiKey?: string;
+  /** Whether a request for a model that the server does not have is accepted, and fails, as after a restart of SkyRL. @default false */
+  readonly acceptsLostModels?: boolean;
   /** Called for every request; returns what goes wrong with it. @default nothing */
   readonly fault?: (route: string) => Fault | undefined;
 }
@@ -256,7 +258,7 @@ class FakeServer {
     run: (hosted: Hosted) => Promise<Result>,
   ): { readonly request_id: string } {
     const hosted = this.#models.get(id);
-    if (hosted === undefined) throw new Refused(404, `Unknown model ${id}`);
+    if (hosted === undefined) return this.#withoutModel(id);
     const digest = createHash('sha256').update(content).digest('hex');
     const known = hosted.accepted.get(sequence);
     if (known !== undefined) {
@@ -273,9 +275,14 @@ class FakeServer {
     return promise;
   }
 
+  #withoutModel(id: string): { readonly request_id: string } {
+    if (this.#options.acceptsLostModels !== true) throw new Refused(404, `Unknown model ${id}`);
+    return this.#promise(Promise.reject(new Refused(400, `Model ${id} not loaded`)));
+  }
+
   #sample(body: Body): object {
     const sampler = this.#samplers.get(String(body['sampling_session_id']));
-    if (sampler === undefined) throw new Refused(404, 'Unknown sampling session');
+    if (sampler === undefined) return this.#withoutModel('of the sampling session');
     const prompt = body['prompt'] as { readonly chunks: readonly { readonly tokens: readonly number[] }[] };
     const params = body['sampling_params'] as {
       readonly max_tokens: number;

@@ -34,11 +34,13 @@ interface PlainMessage {
 export class ChatTemplate {
   readonly #template: Template;
   readonly #specialTokens: Readonly<Record<string, unknown>>;
+  readonly #source: string;
   readonly #knowsTools: boolean;
 
   /** @throws AgentLightningError `VALIDATION` when the template has a syntax error. */
   constructor(source: string, specialTokens: Readonly<Record<string, unknown>>) {
     this.#specialTokens = specialTokens;
+    this.#source = source;
     this.#knowsTools = source.includes('tools');
     try {
       this.#template = new Template(source);
@@ -50,6 +52,11 @@ export class ChatTemplate {
         cause,
       });
     }
+  }
+
+  /** Whether the source of the template has a text. */
+  includes(text: string): boolean {
+    return this.#source.includes(text);
   }
 
   /**

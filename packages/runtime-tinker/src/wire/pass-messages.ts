@@ -1,6 +1,12 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { parse } from '@agentlightning/core/internal';
-import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
 import * as z from 'zod';
 import {
   type DatumSchema,
@@ -9,7 +15,8 @@ import {
   ForwardBackwardRequestSchema,
 } from '../gen/agentlightning/tinker/v1/tinker_pb.ts';
 import { bytesOf, floatsOf, offsetsOf } from './numbers.ts';
-import type { TinkerReply } from './server-refusal.ts';
+import { type TinkerReply, unknownForm } from './server-refusal.ts';
+import { readAs, readJson } from './tinker-http.ts';
 
 /** A sequence to score or to train on. Its arrays speak of the tokens from the second on. */
 export interface PassDatum {
@@ -83,7 +90,7 @@ const jsonOutput = z.looseObject({
 
 /** The log-probabilities of all tokens from the second on, an array for each datum of a pass. */
 export function readPass(reply: TinkerReply, data: readonly PassDatum[]): readonly Float32Array[] {
-  const logprobs = reply.isBinary ? binaryLogprobs(reply.body) : jsonLogprobs(reply.body);
+  const logprobs = reply.isBinary ? binaryLogprobs(reply.body) : jsonLogprobs(reply);
   for (const [index, { tokenIds }] of data.entries()) {
     const count = logprobs[index]?.length ?? 0;
     if (count === tokenIds.length - 1) continue;
@@ -97,7 +104,7 @@ export function readPass(reply: TinkerReply, data: readonly PassDatum[]): readon
 }
 
 function binaryLogprobs(body: Uint8Array): readonly Float32Array[] {
-  return fromBinary(ForwardBackwardOutputSchema, body).lossFnOutputs.flatMap(({ fields }) => {
+  return readBinary(ForwardBackwardOutputSchema, body, 'the result of a pass').lossFnOutputs.flatMap(({ fields }) => {
     const tensor = fields['logprobs'];
     if (tensor === undefined || tensor.dtype !== DType.FLOAT32) return [];
     const values = floatsOf(tensor.data);
@@ -106,8 +113,20 @@ function binaryLogprobs(body: Uint8Array): readonly Float32Array[] {
   });
 }
 
-function jsonLogprobs(body: Uint8Array): readonly Float32Array[] {
-  const value: unknown = JSON.parse(new TextDecoder().decode(body));
-  const { loss_fn_outputs: outputs } = parse(jsonOutput, value, 'the result of a pass');
+function jsonLogprobs(reply: TinkerReply): readonly Float32Array[] {
+  const { loss_fn_outputs: outputs } = readAs(jsonOutput, readJson(reply), 'the result of a pass');
   return outputs.map(({ logprobs }) => Float32Array.from(logprobs.data));
+}
+
+/** A binary message of a response. @throws AgentLightningError for other bytes */
+export function readBinary<TDescription extends DescMessage>(
+  description: TDescription,
+  body: Uint8Array,
+  what: string,
+): MessageShape<TDescription> {
+  try {
+    return fromBinary(description, body);
+  } catch (cause) {
+    throw unknownForm(what, cause);
+  }
 }

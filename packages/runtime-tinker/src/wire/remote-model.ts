@@ -1,10 +1,10 @@
-import { parse } from '@agentlightning/core/internal';
+import { AgentLightningError } from '@agentlightning/core';
 import type { ResolvedAdam } from '@agentlightning/runtime';
 import * as z from 'zod';
 import { encodePass, type PassDatum, type PassRequest, passAsJson, readPass } from './pass-messages.ts';
 import { RemoteSampler } from './remote-sampler.ts';
-import type { TinkerReply } from './server-refusal.ts';
-import { protobufType, readJson } from './tinker-http.ts';
+import { type TinkerReply, unknownDialect } from './server-refusal.ts';
+import { protobufType, readAs, readJson } from './tinker-http.ts';
 import { type PassLimits, requestIdOf, type TinkerLink } from './tinker-link.ts';
 
 /** Statuses of a server that does not read binary passes. */
@@ -36,6 +36,8 @@ export class RemoteModel {
   readonly alpha: number | null;
   readonly #link: TinkerLink;
   readonly #onUnload: () => void;
+  /** Whether the server has done something with the model. */
+  #isKnown = false;
   #sequence = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -97,6 +99,7 @@ export class RemoteModel {
         this.#link.dialect = 'json';
         return asJson;
       }
+      if (reply.status === 415) throw unknownDialect(reply, asJson);
       if (reply.status >= 500) return await http.post('forward_backward', encodePass(pass), options);
     }
     if (reply.status < 400) this.#link.dialect ??= 'binary';
@@ -115,7 +118,7 @@ export class RemoteModel {
         grad_clip_norm: adam.gradientClipNorm,
       },
     });
-    const { metrics } = parse(stepSchema, readJson(reply, 'optim_step'), 'the result of a step');
+    const { metrics } = readAs(stepSchema, readJson(reply, 'optim_step'), 'the result of a step');
     const numbers = Object.entries(metrics ?? {}).filter(
       (entry): entry is [string, number] => typeof entry[1] === 'number',
     );
@@ -125,7 +128,7 @@ export class RemoteModel {
   /** Saves weights and optimizer under a new name; returns the server's URI. */
   async saveWeights(name: string): Promise<string> {
     const reply = await this.#result('save_weights', { path: name, overwrite: false });
-    return parse(savedSchema, readJson(reply, 'save_weights'), 'the saved weights').path;
+    return readAs(savedSchema, readJson(reply, 'save_weights'), 'the saved weights').path;
   }
 
   /** Loads weights of this base and rank. */
@@ -139,12 +142,12 @@ export class RemoteModel {
       sampling_session_seq_id: this.#link.nextSamplingSession(),
       kind: 'snapshot',
     });
-    const { sampling_session_id: id } = parse(
+    const { sampling_session_id: id } = readAs(
       samplerSchema,
       readJson(reply, 'save_weights_for_sampler'),
       'the sampling session',
     );
-    return new RemoteSampler(this.#link, id);
+    return new RemoteSampler(this.#link, id, (error) => this.#causeOf(error));
   }
 
   /** Frees the model on servers that can; others free it when its session has ended. */
@@ -165,11 +168,47 @@ export class RemoteModel {
   }
 
   /** Submits a request in its turn; the returned function waits for the result. */
-  async #submit({ path, send }: Mutation): Promise<() => Promise<TinkerReply>> {
+  async #submit(mutation: Mutation): Promise<() => Promise<TinkerReply>> {
+    // Loading is refused for a checkpoint that has expired, too.
+    const causeOf = async (error: unknown): Promise<unknown> =>
+      mutation.path === 'load_weights' ? error : await this.#causeOf(error);
+    try {
+      const result = await this.#enqueue(mutation);
+      return async () => {
+        try {
+          const reply = await result();
+          this.#isKnown = true;
+          return reply;
+        } catch (error) {
+          throw await causeOf(error);
+        }
+      };
+    } catch (error) {
+      throw await causeOf(error);
+    }
+  }
+
+  /**
+   * The cause of a rejection. Some servers that have lost a model reject what is done with it as they reject a wrong request: when they
+   * reject the smallest pass as well, the model is lost.
+   */
+  async #causeOf(error: unknown): Promise<unknown> {
+    if (!isRejection(error) || !this.#isKnown) return error;
+    const data = [{ tokenIds: Int32Array.of(1, 2), inputs: {} }];
+    const pass = { loss: 'cross_entropy', isForwardOnly: true, modelId: this.id, data } as const;
+    const probe = await this.#enqueue({
+      path: 'forward',
+      send: (sequence) => this.#sendPass({ ...pass, sequence }, true),
+    })
+      .then((result) => result())
+      .catch((failure: unknown) => failure);
+    return isRejection(probe) ? this.#link.lost(error) : error;
+  }
+
+  async #enqueue({ path, send }: Mutation): Promise<() => Promise<TinkerReply>> {
     const turn = this.#turn.then(async () => {
       const sequence = this.#sequence + 1;
       const sendOnce = (): Promise<TinkerReply> => send(sequence, this.#link.dialect !== 'json');
-      // Loading is refused for a checkpoint that has expired, too.
       const submit = path === 'load_weights' ? sendOnce : () => this.#link.onCreated(path, sendOnce);
       const requestId = requestIdOf(path, await submit());
       // A request that was refused has no place in the sequence.
@@ -184,6 +223,10 @@ export class RemoteModel {
 /** Frees a model; a server that does not have it refuses, which is ignored. */
 export async function unloadModel({ http }: TinkerLink, id: string): Promise<void> {
   await http.post('unload_model', { model_id: id, type: 'unload_model' });
+}
+
+function isRejection(error: unknown): error is AgentLightningError {
+  return AgentLightningError.isInstance(error) && error.code === 'RUNTIME_REJECTED';
 }
 
 /** The data of one request for a server that divides by the request's trained tokens. */

@@ -8,11 +8,14 @@ import type { TinkerLink } from './tinker-link.ts';
 export class RemoteSampler {
   readonly id: string;
   readonly #link: TinkerLink;
+  readonly #causeOf: (error: unknown) => Promise<unknown>;
   #sequence = 0;
 
-  constructor(link: TinkerLink, id: string) {
+  /** @param causeOf - the cause of a failure, which may be that the server has lost the model */
+  constructor(link: TinkerLink, id: string, causeOf: (error: unknown) => Promise<unknown>) {
     this.#link = link;
     this.id = id;
+    this.#causeOf = causeOf;
   }
 
   /** One sample. */
@@ -26,7 +29,10 @@ export class RemoteSampler {
       this.#learnDialect(reply);
       return reply;
     };
-    const [sample] = readSamples(await this.#link.result('asample', submit));
+    const result = await this.#link.result('asample', submit).catch(async (error: unknown) => {
+      throw await this.#causeOf(error);
+    });
+    const [sample] = readSamples(result);
     if (sample !== undefined && sample.logprobs.length === sample.tokens.length) return sample;
     throw new AgentLightningError({
       code: 'RUNTIME_UNAVAILABLE',

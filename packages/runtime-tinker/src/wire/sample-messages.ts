@@ -1,9 +1,9 @@
-import { parse } from '@agentlightning/core/internal';
-import { fromBinary } from '@bufbuild/protobuf';
 import * as z from 'zod';
 import { SampleResponseSchema, StopReason } from '../gen/agentlightning/tinker/v1/tinker_pb.ts';
 import { floatsOf, int32sOf } from './numbers.ts';
+import { readBinary } from './pass-messages.ts';
 import type { TinkerReply } from './server-refusal.ts';
+import { readAs, readJson } from './tinker-http.ts';
 
 /** A request for samples of one prompt. */
 export interface SampleRequest {
@@ -61,16 +61,19 @@ const jsonSamples = z.looseObject({
 /** The samples of a response. */
 export function readSamples(reply: TinkerReply): readonly SampledSequence[] {
   if (reply.isBinary) {
-    return fromBinary(SampleResponseSchema, reply.body).sequences.map(({ tokens, logprobs, stopReason }) => ({
-      tokens: [...int32sOf(tokens)],
-      logprobs: logprobs === undefined ? [] : [...floatsOf(logprobs)],
-      stopReason: stopReason === StopReason.LENGTH ? 'length' : 'stop',
-    }));
+    return readBinary(SampleResponseSchema, reply.body, 'the result of sampling').sequences.map(
+      ({ tokens, logprobs, stopReason }) => ({
+        tokens: [...int32sOf(tokens)],
+        logprobs: logprobs === undefined ? [] : [...floatsOf(logprobs)],
+        stopReason: stopReason === StopReason.LENGTH ? 'length' : 'stop',
+      }),
+    );
   }
-  const value: unknown = JSON.parse(new TextDecoder().decode(reply.body));
-  return parse(jsonSamples, value, 'the result of sampling').sequences.map(({ tokens, logprobs, stop_reason }) => ({
-    tokens,
-    logprobs: logprobs ?? [],
-    stopReason: stop_reason.toLowerCase().includes('length') ? 'length' : 'stop',
-  }));
+  return readAs(jsonSamples, readJson(reply), 'the result of sampling').sequences.map(
+    ({ tokens, logprobs, stop_reason }) => ({
+      tokens,
+      logprobs: logprobs ?? [],
+      stopReason: stop_reason.toLowerCase().includes('length') ? 'length' : 'stop',
+    }),
+  );
 }

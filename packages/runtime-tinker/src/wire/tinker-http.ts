@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { errorMessage } from '@agentlightning/core/internal';
-import { refusal, type TinkerReply } from './server-refusal.ts';
+import { backoffMs, errorMessage } from '@agentlightning/core/internal';
+import * as z from 'zod';
+import { refusal, type TinkerReply, unknownForm } from './server-refusal.ts';
 
 /** The media type of the protocol's binary messages. */
 export const protobufType = 'application/x-protobuf';
@@ -36,7 +37,7 @@ const maxRetryMs = 5 * 60_000;
 const maxBillingPauseMs = 60 * 60_000;
 
 const billingPollMs = 5_000;
-const [firstBackoffMs, longestBackoffMs] = [1_000, 30_000];
+const backoff = { baseDelayMs: 1_000, maxDelayMs: 30_000 };
 
 /** Statuses after which the same request may succeed. */
 const transient: ReadonlySet<number> = new Set([408, 425, 429]);
@@ -109,7 +110,7 @@ export class TinkerHttp {
   async #untilDone(path: string, options: PostOptions, send: () => Promise<TinkerReply>): Promise<TinkerReply> {
     const { isRepeatable = true, returnsFailures = false } = options;
     const startedAt = this.#clock.now();
-    for (let attempt = 0; ; attempt += 1) {
+    for (let failures = 1; ; failures += 1) {
       const outcome = await send().catch((error: unknown) => new Failure(error));
       this.#closing.signal.throwIfAborted();
       if (!(outcome instanceof Failure) && (!isTransient(outcome) || (returnsFailures && outcome.status >= 500))) {
@@ -120,8 +121,7 @@ export class TinkerHttp {
       const isUnpaid = !(outcome instanceof Failure) && outcome.status === 402;
       if (elapsedMs >= (isUnpaid ? maxBillingPauseMs : maxRetryMs)) throw lasting(path, outcome);
       if (!isRepeatable && isUncertain(outcome)) throw lost(path, outcome);
-      const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** Math.min(attempt, 10));
-      await this.#clock.sleep(isUnpaid ? billingPollMs : backoffMs, this.#closing.signal);
+      await this.#clock.sleep(isUnpaid ? billingPollMs : backoffMs(backoff, failures), this.#closing.signal);
     }
   }
 
@@ -155,10 +155,22 @@ class Failure {
   }
 }
 
-/** The JSON of a response. @throws AgentLightningError for a refusal */
+/** The JSON of a response. @throws AgentLightningError for a refusal, and for another form */
 export function readJson(reply: TinkerReply, path = 'the response'): unknown {
   if (reply.status >= 400) throw refusal(path, reply);
-  return JSON.parse(new TextDecoder().decode(reply.body)) as unknown;
+  const text = new TextDecoder().decode(reply.body);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw unknownForm(path, text);
+  }
+}
+
+/** A part of a response. @throws AgentLightningError for another form than that of the schema */
+export function readAs<TSchema extends z.ZodType>(schema: TSchema, value: unknown, what: string): z.output<TSchema> {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data as z.output<TSchema>;
+  throw unknownForm(what, z.prettifyError(error));
 }
 
 function isTransient({ status }: TinkerReply): boolean {

@@ -1,8 +1,7 @@
 import type { AgentLightningError } from '@agentlightning/core';
-import { parse } from '@agentlightning/core/internal';
 import * as z from 'zod';
-import { lostOf, operationFailure, refusal, type TinkerReply } from './server-refusal.ts';
-import { type PostOptions, protobufType, readJson, type TinkerHttp } from './tinker-http.ts';
+import { lostBy, operationFailure, refusal, type TinkerReply } from './server-refusal.ts';
+import { type PostOptions, protobufType, readAs, readJson, type TinkerHttp } from './tinker-http.ts';
 
 /**
  * How a server is spoken to. `json`: like the SDK up to 0.24; `binary`: like 0.25, passes are binary messages; `sequences`: like
@@ -54,9 +53,14 @@ export class TinkerLink {
   async onCreated(path: string, send: () => Promise<TinkerReply>): Promise<TinkerReply> {
     const reply = await send();
     if (!lostStatuses.has(reply.status)) return reply;
-    const error = lostOf(path, reply);
+    throw this.lost(refusal(path, reply));
+  }
+
+  /** Reports that the server has lost the models of the session. */
+  lost(cause: AgentLightningError): AgentLightningError {
+    const error = lostBy(cause);
     this.#onLost(error);
-    throw error;
+    return error;
   }
 
   /** The number of the next sampling session. */
@@ -99,5 +103,5 @@ export class TinkerLink {
 /** The promise of a submitted request. @throws AgentLightningError for a refusal */
 export function requestIdOf(path: string, reply: TinkerReply): string {
   if (reply.status >= 400) throw refusal(path, reply);
-  return String(parse(promiseSchema, readJson(reply, path), `the promise of ${path}`).request_id);
+  return String(readAs(promiseSchema, readJson(reply, path), `the promise of ${path}`).request_id);
 }

@@ -1,9 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { parse } from '@agentlightning/core/internal';
 import * as z from 'zod';
 import { RemoteModel, unloadModel } from './remote-model.ts';
-import { operationFailure, type TinkerReply } from './server-refusal.ts';
-import { readJson, TinkerHttp, type TinkerHttpOptions } from './tinker-http.ts';
+import { operationFailure, type TinkerReply, withoutCheckpoint } from './server-refusal.ts';
+import { readAs, readJson, TinkerHttp, type TinkerHttpOptions } from './tinker-http.ts';
 import { TinkerLink } from './tinker-link.ts';
 
 /** The newest SDK whose messages this client speaks. */
@@ -85,11 +84,11 @@ export class TinkerSession {
     const http = new TinkerHttp(options);
     const config = await http.post('client/config', { sdk_version: sdkVersion });
     // Servers from before the configuration have the limits of their time.
-    const given = config.status === 404 ? {} : parse(limitsSchema, readJson(config, 'client/config'), 'client/config');
+    const given = config.status === 404 ? {} : readAs(limitsSchema, readJson(config, 'client/config'), 'client/config');
     const { fwdbwd_max_chunk_len: maxData = 1024, fwdbwd_max_chunk_bytes_count: maxBytes = 5_000_000 } = given;
     const body = { tags: [], user_metadata: {}, sdk_version: sdkVersion, type: 'create_session' };
     const reply = readJson(await http.post('create_session', body), 'create_session');
-    const { session_id: id, error_message: error } = parse(sessionSchema, reply, 'the session');
+    const { session_id: id, error_message: error } = readAs(sessionSchema, reply, 'the session');
     if (error) throw operationFailure('create_session', error, true);
     const session = new TinkerSession(new TinkerLink(http, { maxData, maxBytes }, onLost), id, onModels);
     void session.#beat();
@@ -98,7 +97,7 @@ export class TinkerSession {
 
   /** The base models of the server; empty when it does not name them. */
   async models(): Promise<readonly ServerModel[]> {
-    const { supported_models: models } = parse(
+    const { supported_models: models } = readAs(
       capabilitiesSchema,
       await this.#link.http.get('get_server_capabilities'),
       'get_server_capabilities',
@@ -123,7 +122,9 @@ export class TinkerSession {
   async loadModel(options: RemoteModelOptions, path: string, withOptimizer: boolean): Promise<RemoteModel> {
     if (this.#link.dialect === 'sequences') {
       const loading = { path, optimizer: withOptimizer, type: 'load_weights' };
-      return await this.#create('load_weights', loading);
+      return await this.#create('load_weights', loading).catch((error: unknown) => {
+        throw notLoaded(path, error);
+      });
     }
     const model = await this.createModel(options);
     try {
@@ -132,7 +133,7 @@ export class TinkerSession {
       return model;
     } catch (error) {
       await model.unload();
-      throw error;
+      throw notLoaded(path, error);
     }
   }
 
@@ -147,7 +148,7 @@ export class TinkerSession {
     this.#models += 1;
     const submit = (): Promise<TinkerReply> => this.#link.http.post(path, { ...place, ...options });
     const result = readJson(await this.#link.result(path, submit), path);
-    const { model_id: id, lora_config: lora } = parse(createdSchema, result, 'the new model');
+    const { model_id: id, lora_config: lora } = readAs(createdSchema, result, 'the new model');
     this.#live.add(id);
     this.#onModels([...this.#live]);
     const onUnload = (): void => {
@@ -180,6 +181,13 @@ export class TinkerSession {
       if (!this.#link.http.closing.aborted && !AgentLightningError.isInstance(error)) throw error;
     }
   }
+}
+
+/** Codes of a server that has no such checkpoint. */
+const absent: ReadonlySet<string> = new Set(['NOT_FOUND', 'RUNTIME_REJECTED']);
+
+function notLoaded(uri: string, error: unknown): unknown {
+  return AgentLightningError.isInstance(error) && absent.has(error.code) ? withoutCheckpoint(uri, error) : error;
 }
 
 function layerFlags(layers: readonly LayerGroup[]): object {

@@ -37,12 +37,20 @@ export interface SamplingResponse extends AsyncIterable<TokenChoice> {
   readonly result: Promise<SampledResponse>;
 }
 
+/** A part of a response. */
+export interface TextDelta {
+  /** Text; possibly empty. */
+  readonly content: string;
+  /** Reasoning; possibly empty. */
+  readonly reasoning: string;
+}
+
 /** Selects the part of a response that can be streamed before its end. */
 export interface TextStream {
-  /** Adds the next token; returns the text to stream, possibly empty. */
-  take(token: number): string;
-  /** The remainder of the whole text. */
-  rest(text: string): string;
+  /** Adds the next token; returns what to stream. */
+  take(token: number): TextDelta;
+  /** The remainder of the whole response. */
+  rest(response: ParsedResponse): TextDelta;
 }
 
 /** The responses to one request, in progress. */

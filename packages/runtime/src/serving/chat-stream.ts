@@ -1,7 +1,14 @@
 import { type CompletionIdentity, callIdPrefix, logprobEntry, usageOf } from './chat-completion.ts';
 import type { ParsedResponse } from './chat-message.ts';
 import type { ChatRequest } from './chat-request.ts';
-import type { ChatSampling, SampledResponse, SamplingResponse, TextStream, TokenChoice } from './chat-sampling.ts';
+import type {
+  ChatSampling,
+  SampledResponse,
+  SamplingResponse,
+  TextDelta,
+  TextStream,
+  TokenChoice,
+} from './chat-sampling.ts';
 
 type Chunk = Record<string, unknown>;
 
@@ -68,20 +75,25 @@ class ChoiceStream {
   }
 
   #tokenPart(choice: TokenChoice, request: ChatRequest): Chunk {
-    const content = this.#text.take(choice.token);
     return {
-      delta: content === '' ? {} : { content },
+      delta: deltaOf(this.#text.take(choice.token)),
       logprobs: request.logprobs === true ? { content: [logprobEntry(choice, this.#sampling)], refusal: null } : null,
       ...(request.return_token_ids === true ? { token_ids: [choice.token] } : {}),
     };
   }
 
-  #restOf({ content, reasoning, toolCalls }: ParsedResponse): Chunk {
-    const rest = this.#text.rest(content ?? '');
+  #restOf(response: ParsedResponse): Chunk {
+    const { toolCalls } = response;
     return {
-      ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
-      ...(rest === '' ? {} : { content: rest }),
+      ...deltaOf(this.#text.rest(response)),
       ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls.map((call, index) => ({ index, ...call })) }),
     };
   }
+}
+
+function deltaOf({ content, reasoning }: TextDelta): Chunk {
+  return {
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(content === '' ? {} : { content }),
+  };
 }

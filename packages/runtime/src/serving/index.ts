@@ -1,3 +1,4 @@
+export { writeFileAtomically } from './atomic-file.ts';
 export type {
   ChatContentPart,
   ChatFinishReason,
@@ -12,10 +13,12 @@ export type {
   ChatSampling,
   SampledResponse,
   SamplingResponse,
+  TextDelta,
   TextStream,
   TokenChoice,
   TokenLogprob,
 } from './chat-sampling.ts';
+export { CheckpointFiles } from './checkpoint-files.ts';
 export { ContextLengthError } from './context-length-error.ts';
 export { randomApiKey, writeKeyFile } from './key-file.ts';
 export { parseFlags, serverFlags, serverOptionsOf, wrongFlag } from './process-flags.ts';

@@ -54,6 +54,10 @@ class TextModel:
         """The model's tool call format."""
         return format_of("" if self._template is None else self._template.source)
 
+    def has_in_template(self, text: str) -> bool:
+        """Whether the source of the chat template has a text."""
+        return self._template is not None and text in self._template.source
+
     def chat_prompt(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], settings: dict[str, Any] | None = None
     ) -> tuple[int, ...]:

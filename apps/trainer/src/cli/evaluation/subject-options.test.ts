@@ -4,7 +4,7 @@ import { endpointOf, subjectOverrides } from './subject-options.ts';
 test('an endpoint has an address, a model and the name of the variable with its key', () => {
   expect(endpointOf({})).toBeNull();
   const flags = { endpoint: 'https://api.example.org/v1', model: 'tiny', keyEnv: 'EXAMPLE_KEY' };
-  expect(endpointOf(flags)).toEqual({ baseUrl: flags.endpoint, model: 'tiny', apiKeyEnv: 'EXAMPLE_KEY' });
+  expect(endpointOf(flags)).toEqual({ baseUrl: flags.endpoint, model: 'tiny', apiKey: { env: 'EXAMPLE_KEY' } });
 });
 
 test.each([

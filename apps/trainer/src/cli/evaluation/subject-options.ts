@@ -1,4 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { env } from '@agentlightning/core/settings';
 import type { Command } from 'commander';
 import type { ConfigOverrides } from '../../config/load-config.ts';
 import type { EndpointModel } from '../../evaluation-run/evaluate-options.ts';
@@ -56,7 +57,7 @@ export function endpointOf({
     throw flagError(`--endpoint is not an HTTP address: "${endpoint}"`, 'Write it up to and with `/v1`.');
   }
   if (model === undefined) throw flagError('--endpoint has no model', 'Pass `--model <name>`.');
-  return { baseUrl: endpoint, model, ...(keyEnv === undefined ? {} : { apiKeyEnv: keyEnv }) };
+  return { baseUrl: endpoint, model, ...(keyEnv === undefined ? {} : { apiKey: env(keyEnv) }) };
 }
 
 /** The settings of the shared flags. */

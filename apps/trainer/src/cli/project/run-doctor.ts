@@ -1,4 +1,5 @@
 import { quantityText } from '@agentlightning/core/internal';
+import { readSecret } from '@agentlightning/core/settings';
 import { diagnoseProject } from '../../doctor/diagnose-project.ts';
 import type { Finding } from '../../doctor/finding.ts';
 import { textTable } from '../../report/text-formats.ts';
@@ -35,7 +36,7 @@ export async function runDoctor(configFile: string, flags: DoctorFlags): Promise
       endpoint:
         endpoint === null
           ? null
-          : { ...endpoint, apiKey: process.env[endpoint.apiKeyEnv ?? ''] ?? null, needsTokenIds: true },
+          : { ...endpoint, apiKey: readSecret(endpoint.apiKey ?? '', process.env), needsTokenIds: true },
       storeKey: process.env['AGL_STORE_KEY'] ?? null,
     });
   } finally {

@@ -39,7 +39,7 @@ AGL_LOG_LEVEL=debug logs every call, with ids that join it with the client's and
 
 A file for --upstreams:
   [{ "baseUrl": "http://gpu-1:8000/v1", "model": "Qwen/Qwen3-4B", "maxConcurrent": 32, "healthPath": "/health" },
-   { "baseUrl": "https://api.openai.com/v1", "model": "gpt-4.1-mini", "capture": "text", "apiKeyEnv": "OPENAI_API_KEY" }]`;
+   { "baseUrl": "https://api.openai.com/v1", "model": "gpt-4.1-mini", "capture": "text", "apiKey": { "env": "OPENAI_API_KEY" } }]`;
 
 /** Adds `agl gateway`. */
 export function addGatewayCommand(program: Command): void {

@@ -1,5 +1,6 @@
+import type { Secret } from '@agentlightning/core/settings';
 import { z } from 'zod';
-import { type SecretVariable, secretSchema } from '../environment.ts';
+import { secretSchema } from '../environment.ts';
 
 /** The gateway between agents and models. */
 export interface GatewayConfig {
@@ -10,7 +11,7 @@ export interface GatewayConfig {
    * give several, separated by commas: the first one signs. @default a random secret in `run.dataDir`, for a gateway in this
    * process; none with an external gateway
    */
-  readonly tokenSecret?: string | SecretVariable;
+  readonly tokenSecret?: Secret;
   /**
    * Additional field names that the gateway of this process redacts in recorded request and response bodies. @default only
    * common names of credentials, such as `api_key` and `extra_headers`

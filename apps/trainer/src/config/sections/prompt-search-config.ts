@@ -2,6 +2,7 @@ import type { PromptSearchOptions, PromptSearchType } from '@agentlightning/algo
 import type { JsonObject } from '@agentlightning/core';
 import type { PromptSearch } from '@agentlightning/core/algorithm';
 import type { TaskSchema } from '@agentlightning/core/internal';
+import type { Secret } from '@agentlightning/core/settings';
 import type { SharedConfig } from '../train-config.ts';
 import type { EvaluationConfig } from './evaluation-config.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
@@ -15,8 +16,8 @@ export interface EndpointRuntimeConfig {
   readonly baseUrl: string;
   /** The name that requests send as `model`. */
   readonly model: string;
-  /** The environment variable that holds the key. @default none is sent */
-  readonly apiKeyEnv?: string;
+  /** The key, such as `env('OPENAI_API_KEY')`. @default none is sent */
+  readonly apiKey?: Secret;
   /** Maximum number of concurrent calls; further calls are queued. @default `concurrency` */
   readonly maxConcurrent?: number;
 }
@@ -27,8 +28,8 @@ export interface OptimizerConfig {
   readonly baseUrl: string;
   /** The name that requests send as `model`. */
   readonly model: string;
-  /** The environment variable that holds the key. @default none is sent */
-  readonly apiKeyEnv?: string;
+  /** The key, such as `env('OPENAI_API_KEY')`. @default none is sent */
+  readonly apiKey?: Secret;
   /** The maximum number of concurrent requests. @default 8 */
   readonly maxConcurrent?: number;
   /** Timeout of a request, in milliseconds. @default 180000 */

@@ -1,14 +1,14 @@
 import { type Prices, pricesSchema } from '@agentlightning/core/protocol';
+import type { Secret } from '@agentlightning/core/settings';
 import type { ModelPrice, RuntimeTokenPrices } from '@agentlightning/core/store';
 import { z } from 'zod';
-import type { SecretVariable } from '../environment.ts';
 
 /** Location of the store. */
 export interface StoreConfig {
   /** `sqlite:<file>` for an embedded store (relative to the configuration file), `http(s)://…` for a store server. @default 'sqlite:<dataDir>/agl.db' */
   readonly url?: string;
   /** The store server's key. @default none */
-  readonly apiKey?: string | SecretVariable;
+  readonly apiKey?: Secret;
 }
 
 /** Prices of model calls and of the training runtime. There is no built-in list: prices change. */

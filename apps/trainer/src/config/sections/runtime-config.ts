@@ -1,9 +1,10 @@
+import type { Secret } from '@agentlightning/core/settings';
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import { z } from 'zod';
-import { type SecretVariable, secretSchema } from '../environment.ts';
+import { secretSchema } from '../environment.ts';
 
 /** The runtime that trains and serves the model. Secrets are texts, or `env('NAME')`. */
-export type RuntimeConfig<TSecret = string | SecretVariable> =
+export type RuntimeConfig<TSecret = Secret> =
   | {
       /** A tiny model trained and served on this machine's CPU, in a separate process. */
       readonly type: 'embedded';
@@ -57,8 +58,8 @@ export type RuntimeConfig<TSecret = string | SecretVariable> =
       readonly baseUrl: string;
       /** The base model, by its name at the vendor. */
       readonly model: string;
-      /** The key of the vendor. @default the environment variable OPENAI_API_KEY */
-      readonly apiKey?: string;
+      /** The key of the vendor, such as `env('OPENAI_API_KEY')`. @default the environment variable OPENAI_API_KEY */
+      readonly apiKey?: TSecret;
       /** Number of passes over the data. @default the vendor's choice */
       readonly epochs?: number;
     };
@@ -67,7 +68,7 @@ export type RuntimeConfig<TSecret = string | SecretVariable> =
 export type ResolvedRuntime = RuntimeConfig<string>;
 
 /** TLS certificates of the connection to a runtime, in PEM format. */
-export interface RuntimeTls<TSecret = string | SecretVariable> {
+export interface RuntimeTls<TSecret = Secret> {
   /** Certificates of a private certificate authority. @default the system's authorities */
   readonly authority?: string;
   /** Client certificate of the trainer, for a runtime that requires one. @default none */
@@ -82,6 +83,9 @@ export interface RuntimeTls<TSecret = string | SecretVariable> {
 }
 
 const count = z.int().min(1);
+
+/** The rank of the adapters on a Tinker server where none is set. */
+export const defaultTinkerRank = 32;
 
 const loraSchema = z.strictObject({
   rank: count,
@@ -133,13 +137,13 @@ export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
     model: z.string().min(1),
     apiKey: secretSchema.optional(),
     tokenizer: z.string().min(1).optional(),
-    lora: loraSchema.omit({ alpha: true }).default({ rank: 32 }),
+    lora: loraSchema.omit({ alpha: true }).default({ rank: defaultTinkerRank }),
   }),
   z.strictObject({
     type: z.literal('openai-fine-tuning'),
     baseUrl: z.url({ protocol: /^https?$/ }),
     model: z.string().min(1),
-    apiKey: z.string().optional(),
+    apiKey: secretSchema.optional(),
     epochs: count.optional(),
   }),
 ]);

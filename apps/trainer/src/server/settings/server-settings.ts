@@ -13,15 +13,15 @@ export interface ServerSettings extends RunDefaults {
   readonly data: string;
   /** The URL of the store's database; null for a file in `data`. */
   readonly store: string | null;
-  /** `host:port` of a running training runtime; null to start one. */
+  /** `host:port` of a running training runtime, or the URL of a Tinker server; null to start one on this machine. */
   readonly runtime: string | null;
   /** The Python interpreter of the GPU runtime to start; null for `python3` where a GPU runtime is needed. */
   readonly runtimePython: string | null;
-  /** Further command line arguments of the GPU runtime to start, as in a shell; null for none. */
+  /** Further command line arguments of the runtime to start, for GPUs or over a Tinker server, as in a shell; null for none. */
   readonly runtimeArguments: string | null;
   /** The base model; null for the first one of the runtime. */
   readonly model: string | null;
-  /** The rank of the LoRA adapters to train; null to train all weights. */
+  /** The rank of the LoRA adapters to train; null to train all weights, or for rank 32 on a Tinker server. */
   readonly loraRank: number | null;
   /** The number of GPUs that a model is trained on; null for all of the runtime, 0 for the CPU. */
   readonly gpus: number | null;

@@ -67,7 +67,7 @@ const shape = {
   runtime: text
     .nullable()
     .default(null)
-    .describe('host:port of a running training runtime; otherwise one is started')
+    .describe('host:port of a running training runtime, or https://… of a Tinker server; otherwise one is started here')
     .register(places, { environment: 'AGL_RUNTIME', flag: '--runtime <address>', type: 'text' }),
   runtimePython: text
     .nullable()
@@ -80,20 +80,22 @@ const shape = {
     .nullable()
     .default(null)
     .describe(
-      'further arguments of the GPU runtime that the server starts, as in a shell: "--load-in-4bit --optimizer adamw-8bit"',
+      'further arguments of the GPU runtime, or of the one over a Tinker server, that the server starts: "--load-in-4bit --optimizer adamw-8bit"',
     )
     .register(places, { environment: 'AGL_RUNTIME_ARGUMENTS', flag: '--runtime-arguments <text>', type: 'text' }),
   model: text
     .nullable()
     .default(null)
     .describe(
-      'the base model: a name of the runtime, otherwise its first one; for the GPU runtime a Hugging Face id or a folder',
+      'the base model: a name of the runtime or Tinker server, otherwise its first one; for the GPU runtime a Hugging Face id or a folder',
     )
     .register(places, { environment: 'AGL_MODEL', flag: '--model <name>', type: 'text' }),
   loraRank: count
     .nullable()
     .default(null)
-    .describe('train LoRA adapters of this rank, which share the base model; otherwise all weights')
+    .describe(
+      'train LoRA adapters of this rank, which share the base model; otherwise all weights, or rank 32 on a Tinker server',
+    )
     .register(places, { environment: 'AGL_LORA_RANK', flag: '--lora-rank <n>', type: 'number' }),
   gpus: z
     .int()

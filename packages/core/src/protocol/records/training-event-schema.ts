@@ -200,6 +200,16 @@ export const failedEventSchema: z.ZodType<FailedEvent> = z.object({
   resume: z.string().nullable(),
 });
 
+/** The run has used its budget: it is stopped with its last step saved, and continues with a larger budget. */
+export interface PausedEvent {
+  readonly type: 'paused';
+  readonly runId: string;
+  /** The limit that is reached, and what was used. */
+  readonly message: string;
+  /** How to continue. */
+  readonly remedy: string;
+}
+
 /** An event of a run on a training server: of its training, or of its queue. The last one of a stream is `end`. */
 export type RunEvent = (
   | TrainingEvent
@@ -210,6 +220,7 @@ export type RunEvent = (
       readonly reason?: 'another project';
     }
   | { readonly type: 'stopped'; readonly runId: string }
+  | PausedEvent
   | FailedEvent
   | { readonly type: 'end'; readonly status: RunStatus }
 ) & {
@@ -230,5 +241,6 @@ export const runEventSchema: z.ZodType<RunEvent> = z.union([
     ...time.shape,
   }),
   z.object({ type: z.literal('stopped'), runId: z.string(), ...time.shape }),
+  z.object({ type: z.literal('paused'), runId: z.string(), message: z.string(), remedy: z.string(), ...time.shape }),
   z.object({ type: z.literal('end'), status: wireRunStatusSchema, ...time.shape }),
 ]);

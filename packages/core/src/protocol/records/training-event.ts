@@ -34,7 +34,7 @@ export interface StepSummary {
   readonly steps: number;
   /** Mean reward of all rollouts that the step has collected, also of groups that it does not train on. */
   readonly reward: number;
-  /** Mean entropy of the policy at trained tokens, in nats; null when the step had no training tokens. */
+  /** Mean entropy of the policy at trained tokens, in nats; null when the step had no training tokens, or the runtime does not measure it. */
   readonly entropy: number | null;
   /** Trained tokens per second, over the whole step. */
   readonly tokensPerSecond: number;

@@ -39,6 +39,26 @@ export interface CreateRunRequest {
   readonly training: JsonObject;
 }
 
+/** What changes when a run is resumed. */
+export interface ResumeRunRequest {
+  /** The number of steps of the whole training. @default unchanged */
+  readonly steps?: number;
+  /** New limits of `limits.budget`, such as `{ money: 40 }`. @default unchanged */
+  readonly budget?: { readonly [Limit in 'money' | 'tokens' | 'hours']?: number };
+}
+
+/** Reads a {@link ResumeRunRequest}. The resolution of the configuration validates the values further. */
+export const resumeRunRequestSchema: z.ZodType<ResumeRunRequest> = z.strictObject({
+  steps: z.int().exactOptional(),
+  budget: z
+    .strictObject({
+      money: z.number().exactOptional(),
+      tokens: z.number().exactOptional(),
+      hours: z.number().exactOptional(),
+    })
+    .exactOptional(),
+});
+
 /** The routes of a training server, with their input and output. */
 export interface ServerRoutes {
   readonly describe: StoreRoute<never, ServerDescription>;
@@ -48,7 +68,7 @@ export interface ServerRoutes {
   readonly createRun: StoreRoute<CreateRunRequest, RunInfo>;
   readonly getRun: StoreRoute<never, RunInfo>;
   readonly stopRun: StoreRoute<never, RunInfo>;
-  readonly resumeRun: StoreRoute<{ readonly steps?: number }, RunInfo>;
+  readonly resumeRun: StoreRoute<ResumeRunRequest, RunInfo>;
   readonly serveModel: StoreRoute<never, string>;
   readonly streamEvents: StoreRoute<never, never>;
 }
@@ -120,7 +140,7 @@ export const serverRoutes: ServerRoutes = {
     path: '/v1/server/runs/:runId/resume',
     right: 'project:write',
     summary: 'Queue a run that has ended',
-    body: optionsCodec<{ readonly steps?: number }>({ steps: ['steps', z.int().optional()] }),
+    body: resumeRunRequestSchema,
     response: runInfoCodec,
   },
   serveModel: {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentlightning_runtime.inference.chat.answer_parts import Progress, logprob_entry, raise_failures, usage_of
+from agentlightning_runtime.inference.chat.reasoning import SplitResponse, StreamedMessage, reasoning_place
 from agentlightning_runtime.inference.chat.response_reader import ReadResponse, read_response
 from agentlightning_runtime.inference.chat.shown_text import ShownText
 
@@ -88,10 +89,11 @@ class ChatAnswer:
 
     def _choice(self, index: int, generation: Generation) -> dict[str, Any]:
         read = self.read(index)
+        reasoning = {"reasoning_content": read.reasoning} if read.reasoning else {}
         calls = {"tool_calls": list(read.tool_calls)} if read.tool_calls else {}
         return {
             "index": index,
-            "message": {"role": "assistant", "content": read.content, "refusal": None, **calls},
+            "message": {"role": "assistant", "content": read.content, "refusal": None, **reasoning, **calls},
             "finish_reason": read.finish_reason,
             "stop_reason": read.stop_reason,
             **self.token_fields(generation.choices),
@@ -106,6 +108,8 @@ class _ChoiceStream:
         self._index = index
         self._generation = answer.generations[index]
         self._text = ShownText(answer.model, answer.request.stops, has_tools=answer.has_tools)
+        prompt = self._generation.request.prompt_tokens
+        self._message = StreamedMessage(reasoning_place(answer.model, prompt))
         self._taken = 0
         self.is_done = False
 
@@ -124,15 +128,14 @@ class _ChoiceStream:
 
     def _token_part(self, choices: Sequence[TokenChoice]) -> dict[str, Any]:
         ends = self._generation.request.end_tokens
-        content = self._text.take([choice.token for choice in choices if choice.token not in ends])
-        delta = {"content": content} if content else {}
+        text = self._text.take([choice.token for choice in choices if choice.token not in ends])
+        delta = self._message.take(text)
         fields = self._answer.token_fields(choices)
         return {"index": self._index, "delta": delta, **fields, "finish_reason": None}
 
     def _last_part(self) -> dict[str, Any]:
         read = self._answer.read(self._index)
-        rest = self._text.rest(read.content or "")
-        delta: dict[str, Any] = {"content": rest} if rest else {}
+        delta: dict[str, Any] = {**self._message.rest(SplitResponse(read.reasoning, read.content or ""))}
         if read.tool_calls:
             delta["tool_calls"] = [{"index": at, **call} for at, call in enumerate(read.tool_calls)]
         finish = {"finish_reason": read.finish_reason, "stop_reason": read.stop_reason}

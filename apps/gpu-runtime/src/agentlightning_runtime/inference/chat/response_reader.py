@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agentlightning_runtime.inference.chat.reasoning import reasoning_place, split_reasoning
 from agentlightning_runtime.inference.tool_formats.tool_format import ParsedText
 
 if TYPE_CHECKING:
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadResponse:
-    """A message: its text, None when it has only calls; its calls in OpenAI's format; its finish reason."""
+    """A message: its text, None when it has only calls; its reasoning, empty without any; calls in OpenAI's form."""
 
     content: str | None
+    reasoning: str
     tool_calls: tuple[dict[str, Any], ...]
     finish_reason: str
     stop_reason: str | int | None
@@ -44,13 +46,17 @@ def stop_reason(model: TextModel, generation: Generation) -> str | int | None:
 
 def read_response(model: TextModel, generation: Generation, *, has_tools: bool, call_id_prefix: str) -> ReadResponse:
     """Parses a complete response; tool calls are parsed only when tools were offered."""
+    place = reasoning_place(model, generation.request.prompt_tokens)
     parsed = ParsedText("", ())
     if has_tools:
-        parsed = model.tool_format.parse(response_text(model, generation, skip_special_tokens=False))
+        # A call within the reasoning is not made.
+        raw = split_reasoning(response_text(model, generation, skip_special_tokens=False), place)
+        parsed = model.tool_format.parse(raw.content)
     finish_reason = generation.finish_reason or "stop"
+    message = split_reasoning(response_text(model, generation), place)
     content: str | None
     if not parsed.calls:
-        content = response_text(model, generation)
+        content = message.content
     else:
         content = None if parsed.content.strip() == "" else parsed.content
         finish_reason = "tool_calls" if finish_reason == "stop" else finish_reason
@@ -62,4 +68,4 @@ def read_response(model: TextModel, generation: Generation, *, has_tools: bool, 
         }
         for index, call in enumerate(parsed.calls)
     )
-    return ReadResponse(content, calls, finish_reason, stop_reason(model, generation))
+    return ReadResponse(content, message.reasoning, calls, finish_reason, stop_reason(model, generation))
