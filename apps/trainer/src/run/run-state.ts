@@ -18,6 +18,7 @@ import { onlyPolicy } from '../config/policies.ts';
 import { type CollectionState, collectionStateSchema } from './collector.ts';
 import { type StoredPassRates, storedPassRatesSchema } from './pass-rates.ts';
 import { type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';
+import { type TeacherCheckpoint, teacherCheckpointSchema } from './teacher-checkpoint.ts';
 
 /** The state of a run in its stored form. */
 export function writeState(state: object): JsonObject {
@@ -30,6 +31,8 @@ export interface RunState {
   readonly steps: number | null;
   /** The checkpoint of another run that the run began with; null when it began with the base model. */
   readonly from: WarmStart | null;
+  /** The checkpoints of other runs that the policies learn from, by policy, as they were when the run began. @default {} */
+  readonly teachers?: Readonly<Record<string, TeacherCheckpoint>>;
   /** The last finished training step; 0 before the first. */
   readonly finishedStep: number;
   /** The last saved step and its checkpoint; null before the first. */
@@ -116,6 +119,7 @@ const runState: z.ZodType<RunState> = z.object({
   steps: z.int().min(0).nullable().default(null),
   // Absent in older states.
   from: warmStart.nullable().default(null),
+  teachers: z.record(z.string(), teacherCheckpointSchema).exactOptional(),
   finishedStep: z.int().min(0),
   checkpoint: savedStep.nullable(),
   checkpoints: z.array(savedStep),

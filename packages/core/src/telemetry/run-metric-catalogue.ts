@@ -1,3 +1,5 @@
+import { preferenceMetrics, teacherMetrics } from './recipe-metric-catalogue.ts';
+
 /** The metrics that a run records for each step, in the order of the documentation. */
 export const runMetrics = {
   rewardMean: {
@@ -302,33 +304,7 @@ export const runMetrics = {
   },
   valueClipFraction: { name: 'value/clip_fraction', unit: 'share', title: 'Clip fraction of the value head' },
 
-  preferencePairs: { name: 'preference/pairs', unit: 'pairs', title: 'Preference pairs of dpo' },
-  preferenceLoss: {
-    name: 'preference/loss',
-    unit: 'number',
-    bounds: [0, null],
-    better: 'lower',
-    title: 'Loss of the pairs',
-  },
-  preferenceMargin: {
-    name: 'preference/margin',
-    unit: 'number',
-    better: 'higher',
-    title: 'Margin of the chosen responses',
-  },
-  preferenceAccuracy: {
-    name: 'preference/accuracy',
-    unit: 'share',
-    better: 'higher',
-    title: 'Share of pairs in the right order',
-  },
-  preferenceKl: {
-    name: 'preference/kl',
-    unit: 'nats',
-    bounds: [0, null],
-    title: 'Reference point of kto: divergence of responses from the initial model',
-  },
-  preferenceDesirable: { name: 'preference/desirable', unit: 'share', title: 'Share of desirable rollouts of kto' },
+  ...preferenceMetrics,
 
   learningRate: {
     name: 'optim/learning_rate',
@@ -349,6 +325,8 @@ export const runMetrics = {
     better: 'lower',
     title: 'Optimizer steps skipped as not finite',
   },
+
+  ...teacherMetrics,
 
   effectiveTasks: {
     name: 'curriculum/effective_tasks',

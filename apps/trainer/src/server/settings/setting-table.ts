@@ -37,6 +37,8 @@ const algorithms = {
   'rejection-sampling': 'rejection-sampling',
   dpo: 'dpo',
   kto: 'kto',
+  sdpo: 'sdpo',
+  distillation: 'distillation',
 } as const satisfies { readonly [TName in ServerAlgorithm]: TName };
 
 const text = z.string().min(1);
