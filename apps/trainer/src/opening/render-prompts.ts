@@ -1,6 +1,7 @@
 import { AgentLightningError, type JsonObject } from '@agentlightning/core';
 import type { PromptRequest } from '@agentlightning/core/algorithm';
 import { isRetryableStatus, isTransient, systemClock, tokenizeRoute, withRetry } from '@agentlightning/core/internal';
+import pMap from 'p-map';
 import { z } from 'zod';
 import type { ForcedEndpoint } from '../stored-data/forced-call.ts';
 
@@ -22,12 +23,7 @@ export async function renderPrompts(
   endpoint: ForcedEndpoint,
   requests: readonly PromptRequest[],
 ): Promise<readonly (readonly number[] | null)[]> {
-  const rendered: (readonly number[] | null)[] = [];
-  for (let first = 0; first < requests.length; first += concurrency) {
-    const chunk = requests.slice(first, first + concurrency).map((request) => renderPrompt(endpoint, request));
-    rendered.push(...(await Promise.all(chunk)));
-  }
-  return rendered;
+  return await pMap(requests, (request) => renderPrompt(endpoint, request), { concurrency });
 }
 
 /** @throws AgentLightningError CONFIG when an endpoint cannot render conversations */

@@ -77,6 +77,7 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
     verdict: null,
     finalStep: null,
     passRates: { ...state.passRates, current: state.passRates.saved },
+    taskTrials: { ...state.taskTrials, current: state.taskTrials.saved },
   };
 }
 

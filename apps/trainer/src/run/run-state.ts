@@ -18,6 +18,7 @@ import { onlyPolicy } from '../config/policies.ts';
 import { type CollectionState, collectionStateSchema } from './collector.ts';
 import { type StoredPassRates, storedPassRatesSchema } from './pass-rates.ts';
 import { type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';
+import { type TaskTrials, taskTrialsSchema } from './task-trials.ts';
 import { type TeacherCheckpoint, teacherCheckpointSchema } from './teacher-checkpoint.ts';
 
 /** The state of a run in its stored form. */
@@ -61,6 +62,8 @@ export interface RunState {
   readonly collection: CollectionState | null;
   /** The results of training tasks that a curriculum weights them by: after the last step, and at the checkpoint. */
   readonly passRates: { readonly current: StoredPassRates; readonly saved: StoredPassRates };
+  /** The rollouts of training tasks, for `collection.curriculum.setAsideAfter`: after the last step, and at the checkpoint. */
+  readonly taskTrials: { readonly current: readonly TaskTrials[]; readonly saved: readonly TaskTrials[] };
   /** What the run has used: its time and trained tokens. */
   readonly effort: RunEffort;
   /** The seed of all random draws. */
@@ -142,6 +145,10 @@ const runState: z.ZodType<RunState> = z.object({
     .object({ current: storedPassRatesSchema, saved: storedPassRatesSchema })
     .default({ current: [], saved: [] }),
   // Absent in older states.
+  taskTrials: z
+    .object({ current: z.array(taskTrialsSchema), saved: z.array(taskTrialsSchema) })
+    .default({ current: [], saved: [] }),
+  // Absent in older states.
   effort: runEffortSchema.default(noEffort),
   seed: z.int(),
   vendor: vendorState.exactOptional(),
@@ -175,6 +182,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     publications: [],
     collection: null,
     passRates: { current: [], saved: [] },
+    taskTrials: { current: [], saved: [] },
     effort: noEffort,
     seed,
     dataDir,

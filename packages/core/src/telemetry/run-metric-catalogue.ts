@@ -335,6 +335,7 @@ export const runMetrics = {
     note: 'The number of equally likely tasks with the same spread of draws.',
   },
   untriedTasks: { name: 'curriculum/tasks_untried', unit: 'tasks', title: 'Tasks without results' },
+  tasksSetAside: { name: 'curriculum/tasks_set_aside', unit: 'tasks', title: 'Tasks that no rollout has solved' },
   tasksByPassRate: { name: 'curriculum/tasks_<range>', unit: 'tasks', title: 'Tasks by pass rate in percent' },
 
   validationScore: {

@@ -1,0 +1,83 @@
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
+import { encodeText, type ModelEngine, renderPrompt } from '@agentlightning/runtime-cpu';
+import type { TinyAgent } from './tiny-learner.ts';
+
+/** A part, and the code that only its label shows. */
+export interface CodeTask {
+  readonly part: string;
+  readonly code: string;
+}
+
+const letters = 'ABCDEFGH';
+export const codeLength = 6;
+
+/** The same parts in every step. */
+export function codeTasks(count: number): readonly CodeTask[] {
+  return Array.from({ length: count }, (_, index) => ({
+    part: String.fromCharCode(75 + index),
+    code: codeOf(index + 1),
+  }));
+}
+
+/** Letters without a pattern (murmur3's finaliser), so that one does not give away the next. */
+function codeOf(seed: number): string {
+  return Array.from({ length: codeLength }, (_, place) =>
+    letters.charAt(mixed(seed * codeLength + place) % letters.length),
+  ).join('');
+}
+
+function mixed(value: number): number {
+  let bits = Math.imul(value ^ 0x9e3779b9, 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}
+
+export const questionOf = ({ part }: Pick<CodeTask, 'part'>): string => `Code of ${part}?`;
+
+/** How feedback enters the prompt of the teacher. */
+export const hintTemplate = ' {feedback}';
+
+/** Says the code: 1 for all letters, 0 for anything less. The feedback is the code. */
+export const codeAgent: TinyAgent<CodeTask> = async (task, episode) => {
+  const { text } = await episode.ask([{ role: 'user', content: questionOf(task) }], [], codeLength);
+  episode.tell(task.code);
+  return text === task.code ? 1 : 0;
+};
+
+/** Teaches a model to repeat a code that follows the question, and to guess without one. */
+export async function learnToFollow(
+  engine: ModelEngine,
+  { steps, seed }: { readonly steps: number; readonly seed: number },
+): Promise<void> {
+  for (let step = 1; step <= steps; step += 1) {
+    const data = Array.from({ length: 64 }, (_, index) => {
+      const draw = Math.imul(seed * 7919 + step * 64 + index + 1, 0x85ebca6b) >>> 0;
+      const part = String.fromCharCode(75 + (draw % 16));
+      const code = codeOf(1000 + (draw >>> 3));
+      const hint =
+        index % 4 === 0 ? '' : hintTemplate.replace('{feedback}', `Feedback on an earlier attempt:\n${code}`);
+      return datumOf(`${questionOf({ part })}${hint}`, code);
+    });
+    await engine.forwardBackward(data, { name: 'cross_entropy', parameters: {} });
+    await engine.optimStep({ learningRate: 3e-3, beta2: 0.99 });
+  }
+  await engine.publishWeights();
+}
+
+function datumOf(content: string, code: string): TrainingDatum {
+  const prompt = renderPrompt([{ role: 'user', content }], []);
+  const response = encodeText(code);
+  const entries = (value: number): Float32Array => new Float32Array(response.length).fill(value);
+  return {
+    tokenIds: Int32Array.from([...prompt, ...response]),
+    trained: [{ start: prompt.length, end: prompt.length + response.length }],
+    samplingLogprobs: entries(0),
+    advantages: entries(1),
+    weights: entries(1 / (64 * response.length)),
+    temperature: 1,
+    rolloutId: 'ro-1',
+    groupId: 'gr-1',
+    minPolicyVersion: 0,
+    maxPolicyVersion: 0,
+  };
+}
