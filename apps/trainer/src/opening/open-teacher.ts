@@ -1,6 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
-import type { ExternalTeacher } from '@agentlightning/core/algorithm';
+import type { EndpointTeacher as EndpointSettings, ExternalTeacher } from '@agentlightning/core/algorithm';
 import type { CreateModelOptions, RuntimeCapabilities, TrainableModel } from '@agentlightning/core/training-runtime';
+import { environmentVariables, secretFromEnvironment } from '../config/environment.ts';
 import { qualifiedRunId, teacherName } from '../config/model-name.ts';
 import { policyKey } from '../config/policies.ts';
 import { findTeachers } from '../run/find-teachers.ts';
@@ -8,7 +9,9 @@ import type { TeacherCheckpoint } from '../run/teacher-checkpoint.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { assertOfProject, type ModelSource } from '../session/open-models.ts';
 import type { OpenTeacher } from '../session/session-policies.ts';
-import { assertRenders, renderPrompts } from './render-prompts.ts';
+import type { ForcedEndpoint } from '../stored-data/forced-call.ts';
+import { EndpointTeacher, probeText } from './endpoint-teacher.ts';
+import { assertRenders, renderPrompts, withoutRendering } from './render-prompts.ts';
 import type { ServedSessionPolicy, ServeRequest } from './serve-policies.ts';
 
 /** What a teacher is opened with. */
@@ -36,6 +39,7 @@ export async function openTeacher(policy: ServedSessionPolicy, request: TeacherR
   });
   if (teacher === 'current') return opened(ownBase, (batch) => model.logprobs(batch));
   if (teacher === 'initial') return opened(ownBase, async (batch) => (await reference()).logprobs(batch));
+  if ('endpoint' in teacher) return opened(ownBase, await openEndpoint(teacher, { server, request }));
   const { base, scorer } = await openExternal(teacher, policy, { request, ownBase });
   return opened(base, (batch) => scorer.logprobs(batch));
 }
@@ -44,9 +48,31 @@ function contextOf(base: string, { models }: Pick<RuntimeCapabilities, 'models'>
   return models.find(({ name }) => name === base)?.maxContext ?? Number.POSITIVE_INFINITY;
 }
 
-/** Opens a teacher that is not a version of the policy. */
+/** @returns the scores of a model behind an endpoint */
+async function openEndpoint(
+  { endpoint: baseUrl, model, apiKeyEnv }: EndpointSettings,
+  { server, request }: { readonly server: ForcedEndpoint; readonly request: TeacherRequest },
+): Promise<TrainableModel['logprobs']> {
+  const { temperature = 1 } = request.config.sampling;
+  if (temperature !== 1) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `sampling.temperature is ${temperature}, but a teacher behind an endpoint scores tokens at temperature 1`,
+      remedy: 'Remove `sampling.temperature`, or use a teacher of the runtime ({ run } or { model }).',
+    });
+  }
+  const key = { name: apiKeyEnv ?? '', namedBy: '`algorithm.teacher`', example: `${apiKeyEnv ?? ''}=… agl train …` };
+  const apiKey = apiKeyEnv === undefined ? null : secretFromEnvironment(environmentVariables(), key);
+  const teacher = new EndpointTeacher({ baseUrl: baseUrl.replace(/\/+$/, ''), model, apiKey });
+  const [probe] = await renderPrompts(server, [{ messages: [{ role: 'user', content: probeText }], fields: {} }]);
+  if (!probe) throw withoutRendering(server);
+  await teacher.assertSameTokenizer(probe);
+  return (batch) => teacher.logprobs(batch);
+}
+
+/** Opens a teacher in the runtime that is not a version of the policy. */
 async function openExternal(
-  teacher: ExternalTeacher,
+  teacher: Exclude<ExternalTeacher, EndpointSettings>,
   policy: ServedSessionPolicy,
   { request, ownBase }: { readonly request: TeacherRequest; readonly ownBase: string },
 ): Promise<{ readonly base: string; readonly scorer: TrainableModel }> {

@@ -29,11 +29,15 @@ export async function renderPrompts(
 /** @throws AgentLightningError CONFIG when an endpoint cannot render conversations */
 export async function assertRenders(endpoint: ForcedEndpoint): Promise<void> {
   const probe = { messages: [{ role: 'user', content: 'Hi' }], fields: {} };
-  if ((await renderPrompt(endpoint, probe)) !== null) return;
-  throw new AgentLightningError({
+  if ((await renderPrompt(endpoint, probe)) === null) throw withoutRendering(endpoint);
+}
+
+/** The error of an endpoint that cannot render conversations. */
+export function withoutRendering({ baseUrl }: ForcedEndpoint): AgentLightningError {
+  return new AgentLightningError({
     code: 'CONFIG',
-    message: `the model endpoint ${endpoint.baseUrl} cannot render a conversation to token ids: it refuses ${tokenizeRoute}`,
-    remedy: 'Use the embedded runtime, the GPU runtime or an engine with `/tokenize`; the algorithm `sdpo` needs it.',
+    message: `the model endpoint ${baseUrl} cannot render a conversation to token ids: it refuses ${tokenizeRoute}`,
+    remedy: 'Use the embedded runtime, the GPU runtime or an engine with `/tokenize`.',
   });
 }
 

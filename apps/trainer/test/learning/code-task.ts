@@ -8,8 +8,8 @@ export interface CodeTask {
   readonly code: string;
 }
 
-const letters = 'ABCDEFGH';
-export const codeLength = 6;
+const letters = 'ABCDEFGHIJ';
+export const codeLength = 5;
 
 /** The same parts in every step. */
 export function codeTasks(count: number): readonly CodeTask[] {
@@ -56,7 +56,9 @@ export async function learnToFollow(
       const code = codeOf(1000 + (draw >>> 3));
       const hint =
         index % 4 === 0 ? '' : hintTemplate.replace('{feedback}', `Feedback on an earlier attempt:\n${code}`);
-      return datumOf(`${questionOf({ part })}${hint}`, code);
+      // After wrong letters as well, as a policy says them.
+      const wrong = index % 2 === 0 ? (draw >>> 8) % codeLength : 0;
+      return datumOf(`${questionOf({ part })}${hint}`, { code, prefix: codeOf(draw >>> 5).slice(0, wrong) });
     });
     await engine.forwardBackward(data, { name: 'cross_entropy', parameters: {} });
     await engine.optimStep({ learningRate: 3e-3, beta2: 0.99 });
@@ -64,16 +66,18 @@ export async function learnToFollow(
   await engine.publishWeights();
 }
 
-function datumOf(content: string, code: string): TrainingDatum {
+/** A response that begins with a prefix, of which the rest is learnt. */
+function datumOf(content: string, { code, prefix }: { readonly code: string; readonly prefix: string }): TrainingDatum {
   const prompt = renderPrompt([{ role: 'user', content }], []);
-  const response = encodeText(code);
-  const entries = (value: number): Float32Array => new Float32Array(response.length).fill(value);
+  const tokens = [...prompt, ...encodeText(prefix), ...encodeText(code.slice(prefix.length))];
+  const start = prompt.length + prefix.length;
+  const entries = (value: number): Float32Array => new Float32Array(tokens.length - start).fill(value);
   return {
-    tokenIds: Int32Array.from([...prompt, ...response]),
-    trained: [{ start: prompt.length, end: prompt.length + response.length }],
+    tokenIds: Int32Array.from(tokens),
+    trained: [{ start, end: tokens.length }],
     samplingLogprobs: entries(0),
     advantages: entries(1),
-    weights: entries(1 / (64 * response.length)),
+    weights: entries(1 / (64 * codeLength)),
     temperature: 1,
     rolloutId: 'ro-1',
     groupId: 'gr-1',

@@ -10,7 +10,7 @@ import type {
 import { genAiAttributes } from '@agentlightning/core/internal';
 import { agentLightningAttributes, spanNames } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
-import { type ModelEngine, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu';
+import { ModelEngine, type ProgramCache, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu';
 
 type ChatMessage = Parameters<typeof renderPrompt>[0][number];
 type ChatTool = Parameters<typeof renderPrompt>[1][number];
@@ -202,6 +202,18 @@ async function collect<TTask>(
 
 function seedOf(seed: number, step: number, rollout: number): number {
   return (Math.imul(seed, 0x9e3779b1) ^ Math.imul(step, 0x85ebca6b) ^ Math.imul(rollout + 1, 0xc2b2ae35)) >>> 0;
+}
+
+/** Another model with the weights of this moment. */
+export function copyOf(engine: ModelEngine, programs: ProgramCache): ModelEngine {
+  const weights = { config: engine.config, parameters: engine.parameters(), clientState: new Uint8Array() };
+  // The weights alone count: its draws are seeded, call by call.
+  const checkpoint: Parameters<typeof ModelEngine.fromWeights>[0] = {
+    ...weights,
+    weightVersion: 0,
+    random: [1, 1, 1, 1],
+  };
+  return ModelEngine.fromWeights(checkpoint, 5, { programs });
 }
 
 /** The mean of values; of a curve's last ones, where a number is given. */

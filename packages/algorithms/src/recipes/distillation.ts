@@ -7,15 +7,20 @@ import { type GuidanceOptions, parseGuidance } from './guided-options.ts';
 /** Options of on-policy distillation. */
 export interface DistillationOptions extends GuidanceOptions {
   /**
-   * The teacher: a checkpoint of a run (`{ run: 'run-1a2b@best' }`), or another base model of the runtime (`{ model: 'name' }`). Its
+   * The teacher: a checkpoint of a run (`{ run: 'run-1a2b@best' }`), another base model of the runtime (`{ model: 'name' }`), or a
+   * model behind an endpoint that returns `prompt_logprobs`, as vLLM does (`{ endpoint: 'http://gpu-1:8000/v1', model: 'name', apiKeyEnv }`). Its
    * tokenizer must be that of the trained model.
    */
   readonly teacher: ExternalTeacher;
 }
 
 const teacherSchema: z.ZodType<ExternalTeacher> = z.union(
-  [z.strictObject({ run: z.string().min(1) }), z.strictObject({ model: z.string().min(1) })],
-  { error: 'must be { run: "<run>@best" } or { model: "<base model>" }' },
+  [
+    z.strictObject({ run: z.string().min(1) }),
+    z.strictObject({ model: z.string().min(1) }),
+    z.strictObject({ endpoint: z.url(), model: z.string().min(1), apiKeyEnv: z.string().min(1).exactOptional() }),
+  ],
+  { error: 'must be { run: "<run>@best" }, { model: "<base model>" } or { endpoint: "<url>", model, apiKeyEnv }' },
 );
 
 /**

@@ -5,7 +5,18 @@ export type ExternalTeacher =
   /** A checkpoint of a run: `run-1a2b@best`. */
   | { readonly run: string }
   /** A base model of the runtime, by name. */
-  | { readonly model: string };
+  | { readonly model: string }
+  | EndpointTeacher;
+
+/** A model behind an OpenAI-compatible endpoint that returns log-probabilities of prompt tokens (`prompt_logprobs`, as vLLM). */
+export interface EndpointTeacher {
+  /** Up to and with `/v1`. */
+  readonly endpoint: string;
+  /** The name to send as `model`. */
+  readonly model: string;
+  /** The environment variable with the key. @default no key */
+  readonly apiKeyEnv?: string;
+}
 
 /**
  * The model whose log-probabilities of sampled tokens an algorithm learns from: the weights in training, the initial weights

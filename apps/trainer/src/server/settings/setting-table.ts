@@ -38,7 +38,6 @@ const algorithms = {
   dpo: 'dpo',
   kto: 'kto',
   sdpo: 'sdpo',
-  distillation: 'distillation',
 } as const satisfies { readonly [TName in ServerAlgorithm]: TName };
 
 const text = z.string().min(1);
