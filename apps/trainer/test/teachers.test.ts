@@ -5,6 +5,7 @@ import type { AlgorithmOptions } from '@agentlightning/algorithms';
 import { emitMessage } from '@agentlightning/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { TrainConfig, Trainer, TrainingEvent } from '../src/index.ts';
+import { scriptedTeacher } from './scripted-teacher.ts';
 import { ask, type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 import { withStore } from './with-store.ts';
 
@@ -33,7 +34,7 @@ const failing = async (task: SmallTask): Promise<number> => {
 describe('sdpo', () => {
   test.each(['initial', 'current'] as const)('trains where all rewards are 0, with the %s teacher', async (teacher) => {
     const { events, error } = await trainSmall(
-      trainer({ type: 'sdpo', groupSize: 2, teacher }, { agent: failing, steps: 2, tasksPerStep: 8 }),
+      trainer({ type: 'sdpo', groupSize: 2, teacher }, { agent: failing, tasksPerStep: 8 }),
     );
     expect(error).toBeNull();
     const metrics = metricsOf(events);
@@ -65,7 +66,7 @@ describe('distillation', () => {
     const state = async (): Promise<unknown> =>
       await withStore(folder, async (store) => (await store.getRun('student')).state);
     expect(await state()).toMatchObject({ teachers: { policy: { runId: 'source', step: 2 } }, finishedStep: 1 });
-    // The source goes on; its student keeps its teacher.
+    // The source continues; its student keeps its teacher.
     expect((await trainSmall(trainer(source, { steps: 3 }), { resume: 'source' })).error).toBeNull();
     const { events, error } = await trainSmall(student, { resume: 'student' });
     expect(error).toBeNull();
@@ -78,6 +79,22 @@ describe('distillation', () => {
     const { events, error } = await trainSmall(trainer({ ...distillation, teacher: { model: 'tiny-chat' } }));
     expect(error).toBeNull();
     expect(metricsOf(events)['teacher/kl']).toBeGreaterThan(0);
+  });
+
+  test('learns from an endpoint; a run is resumed after one that was away', async () => {
+    vi.stubEnv('TEACHER_KEY', 'key');
+    const distilled = (endpoint: string): Trainer<SmallTask> =>
+      trainer({ ...distillation, teacher: { endpoint, model: 'large', apiKeyEnv: 'TEACHER_KEY' } }, { steps: 2 });
+    const first = await scriptedTeacher();
+    const onEvent = (event: TrainingEvent): void => {
+      if (event.type === 'stepped') first.stop();
+    };
+    const cut = await trainSmall(distilled(first.url), { runId: 'cut', onEvent });
+    expect(cut.error).toMatchObject({ code: 'UNREACHABLE', message: expect.stringContaining('the teacher large at') });
+    expect(metricsOf(cut.events)).toMatchObject({ 'teacher/rollouts': 8 });
+    const { error, events } = await trainSmall(distilled((await scriptedTeacher()).url), { resume: 'cut' });
+    expect(error).toBeNull();
+    expect(metricsOf(events)).toMatchObject({ 'teacher/rollouts': 8, 'rollouts/infrastructure_failed': 0 });
   });
 
   test.each([

@@ -8,13 +8,13 @@ export interface CodeTask {
   readonly code: string;
 }
 
-const letters = 'ABCDEFGHIJ';
-export const codeLength = 5;
+const letters = 'ABCDEFGHIJKL';
+export const codeLength = 4;
 
 /** The same parts in every step. */
 export function codeTasks(count: number): readonly CodeTask[] {
   return Array.from({ length: count }, (_, index) => ({
-    part: String.fromCharCode(75 + index),
+    part: String.fromCharCode(78 + index),
     code: codeOf(index + 1),
   }));
 }
@@ -52,7 +52,7 @@ export async function learnToFollow(
   for (let step = 1; step <= steps; step += 1) {
     const data = Array.from({ length: 64 }, (_, index) => {
       const draw = Math.imul(seed * 7919 + step * 64 + index + 1, 0x85ebca6b) >>> 0;
-      const part = String.fromCharCode(75 + (draw % 16));
+      const part = String.fromCharCode(78 + (draw % 12));
       const code = codeOf(1000 + (draw >>> 3));
       const hint =
         index % 4 === 0 ? '' : hintTemplate.replace('{feedback}', `Feedback on an earlier attempt:\n${code}`);

@@ -1,7 +1,7 @@
 import { preferenceMetrics, teacherMetrics } from './recipe-metric-catalogue.ts';
 
-/** The metrics that a run records for each step, in the order of the documentation. */
-export const runMetrics = {
+/** The metrics of all algorithms and of prompt searches, in the order of the documentation. */
+const commonMetrics = {
   rewardMean: {
     name: 'reward/mean',
     unit: 'reward',
@@ -304,8 +304,6 @@ export const runMetrics = {
   },
   valueClipFraction: { name: 'value/clip_fraction', unit: 'share', title: 'Clip fraction of the value head' },
 
-  ...preferenceMetrics,
-
   learningRate: {
     name: 'optim/learning_rate',
     unit: 'ratio',
@@ -325,8 +323,6 @@ export const runMetrics = {
     better: 'lower',
     title: 'Optimizer steps skipped as not finite',
   },
-
-  ...teacherMetrics,
 
   effectiveTasks: {
     name: 'curriculum/effective_tasks',
@@ -375,3 +371,10 @@ export const runMetrics = {
     note: 'With the training runtime, judges and the optimiser model; absent without a known price.',
   },
 } as const;
+
+/** The metrics that a run records for each step; those of a group in the order of the documentation. */
+export const runMetrics: typeof commonMetrics & typeof preferenceMetrics & typeof teacherMetrics = {
+  ...commonMetrics,
+  ...preferenceMetrics,
+  ...teacherMetrics,
+};
