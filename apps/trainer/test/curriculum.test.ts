@@ -111,3 +111,30 @@ test.each([
     expect(new Set(tasks).size).toBe(Math.min(8, tasks.length));
   }
 });
+
+test('tasks that no rollout solves are set aside and reported, also after a resumption', async () => {
+  const unsolvable: Agent<SmallTask> = async (task, context) => {
+    await countLetters(task, context);
+    return task.index < 2 ? 0 : 1;
+  };
+  const curriculum = { by: 'passRate', floor: 1, setAsideAfter: 4 } as const;
+  const trainer = (steps: number): Trainer<SmallTask> =>
+    weighted('aside', { agent: unsolvable, steps, tasksPerStep: 4, collection: { curriculum } });
+  expect((await trainSmall(trainer(4), { runId: 'aside' })).error).toBeNull();
+  const { events, error } = await trainSmall(trainer(10), { resume: 'aside' });
+  expect(error).toBeNull();
+  expect(metricsOf(events).at(-1)).toMatchObject({ 'curriculum/tasks_set_aside': 2 });
+  const finished = events.findLast((event) => event.type === 'finished');
+  const { unsolvedTasks = [], warnings = [] } = finished?.summary.training ?? {};
+  expect(unsolvedTasks.map(({ task, rollouts }) => [task, rollouts])).toEqual([
+    [0, 4],
+    [1, 4],
+  ]);
+  for (const { examples } of unsolvedTasks) expect(examples).toHaveLength(3);
+  const named = warnings.filter(({ name }) => name === 'unsolved-tasks').map(({ message }) => message);
+  expect(named.join('\n')).toMatch(/task 0 in 4 rollouts \(ro/);
+  expect(named.join('\n')).toMatch(/task 1 in 4 rollouts \(ro/);
+  // Two rollouts in each of two draws, and none after them.
+  const drawn = (await drawnTasks('aside', 'aside')).flat();
+  expect(drawn.filter((task) => task < 2)).toHaveLength(4);
+});

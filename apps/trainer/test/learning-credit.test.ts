@@ -1,9 +1,9 @@
 // @module-tag long
 import { air, grpo, type PolicyGradientOptions } from '@agentlightning/algorithms';
-import { loadBaseModel, ModelEngine } from '@agentlightning/runtime-cpu/internal';
+import { loadBaseModel, type ModelEngine } from '@agentlightning/runtime-cpu/internal';
 import { expect, test } from 'vitest';
 import { chainAgent, luckyAgent, type StockTask, stockAgent, stockTasks } from './learning/stock-task.ts';
-import { learn, meanOf, type TinyAgent } from './learning/tiny-learner.ts';
+import { copyOf, learn, meanOf, type TinyAgent } from './learning/tiny-learner.ts';
 
 /** Steps decide, not time: every draw is seeded, so that a slow machine learns the same. */
 const timeoutMs = 600_000;
@@ -72,18 +72,6 @@ async function learnStale(seed: number, options: PolicyGradientOptions): Promise
 interface StaleRun {
   readonly reward: number;
   readonly largestNorm: number;
-}
-
-/** Another model with the weights of this moment. */
-function copyOf(engine: ModelEngine): ModelEngine {
-  const weights = { config: engine.config, parameters: engine.parameters(), clientState: new Uint8Array() };
-  // The weights alone count: its draws are seeded, call by call.
-  const checkpoint: Parameters<typeof ModelEngine.fromWeights>[0] = {
-    ...weights,
-    weightVersion: 0,
-    random: [1, 1, 1, 1],
-  };
-  return ModelEngine.fromWeights(checkpoint, 5);
 }
 
 test('truncated importance sampling keeps a run stable whose rollouts are two steps old; without, it breaks', {

@@ -1,7 +1,9 @@
 import type { PolicyGradientOptions } from './policy-gradient/policy-gradient-options.ts';
 import type { CustomOptions } from './recipes/custom.ts';
+import type { DistillationOptions } from './recipes/distillation.ts';
 import type { PreferenceOptions } from './recipes/dpo.ts';
 import type { UnpairedPreferenceOptions } from './recipes/kto.ts';
+import type { SelfDistillationOptions } from './recipes/sdpo.ts';
 import type { SupervisedOptions } from './supervised/supervised-options.ts';
 
 /** The recipes of the policy-gradient family. They take the same options and differ in their defaults. */
@@ -16,6 +18,8 @@ export type AlgorithmOptions =
   | ({ readonly type: SupervisedType } & SupervisedOptions)
   | ({ readonly type: 'dpo' } & PreferenceOptions)
   | ({ readonly type: 'kto' } & UnpairedPreferenceOptions)
+  | ({ readonly type: 'sdpo' } & SelfDistillationOptions)
+  | ({ readonly type: 'distillation' } & DistillationOptions)
   | ({ readonly type: 'custom' } & CustomOptions);
 
 /** The names of the algorithms. */

@@ -37,8 +37,11 @@ export type { SearchOptions } from './prompt-search/search-options.ts';
 export type { PromptSearchOptions, PromptSearchType } from './recipe.ts';
 export type { AlgorithmFactory, CustomChoice, CustomOptions } from './recipes/custom.ts';
 export { custom } from './recipes/custom.ts';
+export type { DistillationOptions } from './recipes/distillation.ts';
+export { distillation } from './recipes/distillation.ts';
 export type { PreferenceOptions } from './recipes/dpo.ts';
 export { dpo } from './recipes/dpo.ts';
+export type { GuidanceOptions } from './recipes/guided-options.ts';
 export type { UnpairedPreferenceOptions } from './recipes/kto.ts';
 export { kto } from './recipes/kto.ts';
 export type { PolicyGradientRecipe } from './recipes/policy-gradient-recipes.ts';
@@ -54,12 +57,15 @@ export {
   rejectionSampling,
   rloo,
 } from './recipes/policy-gradient-recipes.ts';
+export type { SelfDistillationOptions } from './recipes/sdpo.ts';
+export { sdpo } from './recipes/sdpo.ts';
 export { createAlgorithm } from './registry.ts';
 export type { SamplerCorrection } from './sampler-correction.ts';
 export type { LearningRate, LearningRateSchedule } from './step/learning-rate.ts';
 export type { StepOptions } from './step/step-options.ts';
 export { sft } from './supervised/supervised.ts';
 export type { SupervisedOptions } from './supervised/supervised-options.ts';
+export type { FeedbackSource } from './teacher/feedback.ts';
 export type { Aggregation } from './training-batch/aggregation.ts';
 export type { TrainingBatchOptions } from './training-batch/training-batches.ts';
 export { trainingBatches } from './training-batch/training-batches.ts';

@@ -1,6 +1,7 @@
 import type { Algorithm } from '@agentlightning/core';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
 import { custom } from './recipes/custom.ts';
+import { distillation } from './recipes/distillation.ts';
 import { dpo } from './recipes/dpo.ts';
 import { kto } from './recipes/kto.ts';
 import {
@@ -14,6 +15,7 @@ import {
   rejectionSampling,
   rloo,
 } from './recipes/policy-gradient-recipes.ts';
+import { sdpo } from './recipes/sdpo.ts';
 import { sft } from './supervised/supervised.ts';
 import { unknownRecipe } from './unknown-recipe.ts';
 
@@ -31,6 +33,8 @@ const registry: Readonly<Record<AlgorithmType, (options: never) => Algorithm>> =
   'rejection-sampling': rejectionSampling,
   dpo,
   kto,
+  sdpo,
+  distillation,
   custom,
 };
 

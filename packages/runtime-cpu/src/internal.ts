@@ -11,4 +11,4 @@ export { tinyModelConfig } from './model/model-config.ts';
 export { ModelEngine } from './model-engine.ts';
 export { renderPrompt } from './text/chat-template.ts';
 export { parseResponse } from './text/response-parser.ts';
-export { decodeTokens } from './text/tokenizer.ts';
+export { decodeTokens, encodeText } from './text/tokenizer.ts';

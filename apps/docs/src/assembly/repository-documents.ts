@@ -15,6 +15,7 @@ const order = [
   'guides/eight-gpus',
   'guides/prompt-optimisation',
   'guides/per-turn-rewards',
+  'guides/sparse-rewards',
   'guides/multi-agent',
   'guides/debug',
   'guides/production-data',

@@ -31,6 +31,15 @@ export function referenceName(runId: string, policy: string | null): string {
   return modelName({ runId, policy: policy === null ? 'reference' : `${policy}-reference`, naming: 'two-hyphens' });
 }
 
+/** The name of the model that a policy learns from. Policy names cannot end with this suffix. */
+export function teacherName(runId: string, policy: string | null): string {
+  return modelName({
+    runId,
+    policy: policy === null ? 'teacherreference' : `${policy}-teacherreference`,
+    naming: 'two-hyphens',
+  });
+}
+
 /**
  * The first part of the names of a run's models: the run id, qualified by the project of the server. Names of different projects
  * are different, and differ from those without a project.

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addOutcomes, type PassRates, readPassRates, smoothedPassRate, writePassRates } from '../run/pass-rates.ts';
+import { addTrials, type Trial, unsolvedTasks } from '../run/task-trials.ts';
 import { drawTasks } from './draw-tasks.ts';
 import { effectiveTasks, taskWeights } from './task-sampler.ts';
 
@@ -110,5 +111,23 @@ describe('a draw', () => {
     ).flat();
     const shares = [0, 1, 2].map((task) => draws.filter((each) => each === task).length / draws.length);
     for (const [task, share] of [0.6, 0.3, 0.1].entries()) expect(shares[task]).toBeCloseTo(share, 1);
+  });
+});
+
+describe('the trials of tasks', () => {
+  const trial = (task: number, rolloutId: string, isSolved = false): Trial => ({ task, rolloutId, isSolved });
+
+  test('name the last rollouts of tasks that none of at least as many has solved', () => {
+    const first = addTrials([], [trial(0, 'ro-2'), trial(0, 'ro-1'), trial(1, 'ro-3', true), trial(2, 'ro-4')]);
+    const all = addTrials(first, [trial(0, 'ro-5'), trial(0, 'ro-6'), trial(1, 'ro-7')]);
+    expect(unsolvedTasks(all, 4)).toEqual([{ task: 0, rollouts: 4, examples: ['ro-2', 'ro-5', 'ro-6'] }]);
+    expect(unsolvedTasks(all, 1).map(({ task }) => task)).toEqual([0, 2]);
+    expect(unsolvedTasks(all, null)).toEqual([]);
+  });
+
+  test('forget the failures of a task that is solved later', () => {
+    const solved = addTrials(addTrials([], [trial(0, 'ro-1')]), [trial(0, 'ro-2', true)]);
+    expect(unsolvedTasks(solved, 1)).toEqual([]);
+    expect(solved).toEqual([{ task: 0, rollouts: 2, isSolved: true, latest: [] }]);
   });
 });

@@ -1,5 +1,6 @@
 import type { JsonValue } from '@agentlightning/core';
 import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
+import type { UnsolvedTask } from '@agentlightning/core/protocol';
 import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { CurriculumSettings } from '../config/sections/collection-config.ts';
 import type { RewardRange } from '../config/sections/reward-config.ts';
@@ -15,6 +16,7 @@ import {
   type TaskOutcome,
   writePassRates,
 } from '../run/pass-rates.ts';
+import { addTrials, type TaskTrials, unsolvedTasks } from '../run/task-trials.ts';
 import { drawTasks } from './draw-tasks.ts';
 
 /**
@@ -46,6 +48,8 @@ export interface TaskSamplerOptions {
   readonly curriculum: CurriculumSettings | null;
   /** The initial results. */
   readonly passRates: StoredPassRates;
+  /** The initial trials of tasks. */
+  readonly trials: readonly TaskTrials[];
   readonly reward: RewardDefinition;
   /** The range of rewards. */
   readonly rewardRange: RewardRange;
@@ -69,10 +73,12 @@ export class TaskSampler {
   readonly #options: TaskSamplerOptions;
   #rates: PassRates;
   #weights: readonly number[];
+  #trials: readonly TaskTrials[];
 
   constructor(options: TaskSamplerOptions) {
     this.#options = options;
     this.#rates = readPassRates(options.passRates);
+    this.#trials = options.trials;
     this.#weights = this.#computeWeights();
   }
 
@@ -87,7 +93,7 @@ export class TaskSampler {
       weights: this.#weights,
       count,
       key: `${seed}/${key}`,
-      ...(avoided === undefined ? {} : { avoided }),
+      avoided: new Set([...(avoided ?? []), ...this.setAside().map(({ task }) => task)]),
     });
     return drawn.map((index) => ({ index, input: tasks[index] ?? null }));
   }
@@ -97,8 +103,22 @@ export class TaskSampler {
     const { curriculum } = this.#options;
     if (curriculum === null) return;
     const outcomes = rollouts.flatMap((rollout) => this.#outcomeOf(rollout, curriculum));
+    if (curriculum.setAsideAfter !== null) {
+      const trials = outcomes.map(({ passed, ...trial }) => ({ ...trial, isSolved: passed > 0 }));
+      this.#trials = addTrials(this.#trials, trials);
+    }
     this.#rates = addOutcomes(this.#rates, outcomes, curriculum.memory);
     this.#weights = this.#computeWeights();
+  }
+
+  /** The recorded trials of tasks. */
+  trials(): readonly TaskTrials[] {
+    return this.#trials;
+  }
+
+  /** The tasks that are set aside: no rollout has solved them. */
+  setAside(): readonly UnsolvedTask[] {
+    return unsolvedTasks(this.#trials, this.#options.curriculum?.setAsideAfter ?? null);
   }
 
   /** The recorded results. */
@@ -118,6 +138,7 @@ export class TaskSampler {
     return {
       [runMetrics.effectiveTasks.name]: effectiveTasks(this.#weights),
       [runMetrics.untriedTasks.name]: tasks.length - this.#rates.size,
+      ...(curriculum.setAsideAfter === null ? {} : { [runMetrics.tasksSetAside.name]: this.setAside().length }),
       ...Object.fromEntries(histogram),
     };
   }
@@ -128,12 +149,18 @@ export class TaskSampler {
   }
 
   /** Rollouts that infrastructure failed, and cancelled ones, have no outcome. One without a reward has not passed. */
-  #outcomeOf(finished: FinishedRollout, settings: CurriculumSettings): readonly TaskOutcome[] {
+  #outcomeOf(
+    finished: FinishedRollout,
+    settings: CurriculumSettings,
+  ): readonly (TaskOutcome & { readonly rolloutId: string })[] {
     const { rollout, failure } = finished;
     const task = rollout.metadata?.['task_index'];
     if (typeof task !== 'number' || (failure !== null && failure !== 'agent')) return [];
     const reward = rolloutReward(finished, this.#options.reward);
-    return [{ task, passed: reward === null ? 0 : passedShare(reward, settings, this.#options.rewardRange) }];
+    const { rolloutId } = rollout;
+    return [
+      { task, rolloutId, passed: reward === null ? 0 : passedShare(reward, settings, this.#options.rewardRange) },
+    ];
   }
 }
 

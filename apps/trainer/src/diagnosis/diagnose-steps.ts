@@ -120,10 +120,11 @@ const { steps, entropyCollapse, entropyExplosion, maxReferenceKl, maxSamplerKl, 
 
 const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
   'constant-rewards': (metrics) => {
-    // Demonstrations all have one reward, and are learned without comparison.
-    const imitated = metrics.last(runMetrics.rolloutsImitated.name, 1)?.[0] ?? 0;
+    // Demonstrations all have one reward, and are learned without comparison, as are the tokens that a teacher scores.
+    const { rolloutsImitated, teacherRollouts } = runMetrics;
+    const isCompared = [rolloutsImitated, teacherRollouts].every(({ name }) => (metrics.last(name, 1)?.[0] ?? 0) === 0);
     const isConstant = metrics.last(runMetrics.rewardStd.name, steps)?.every((spread) => spread === 0) === true;
-    if (imitated > 0 || !isConstant) return null;
+    if (!isCompared || !isConstant) return null;
     const reward = metrics.reward(steps);
     return `all rewards of a step are equal, ${reward?.toPrecision(3)} in the mean, for ${stepsText(steps)}`;
   },

@@ -110,6 +110,11 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
     remedy:
       'Exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`), or list the names of the policy in `agents.modelNames`.',
   },
+  'unsolved-tasks': {
+    cause: 'These tasks are too hard for the model, broken, or have a wrong answer.',
+    remedy:
+      'Read the rollouts with `agl show`, and correct or remove the tasks; for tasks that are too hard, give feedback (`sdpo`), a graded reward or demonstrations.',
+  },
   'reward-out-of-range': {
     cause: 'The reward function and `reward.range` disagree.',
     remedy: 'Correct the reward function or `reward.range`.',

@@ -1,5 +1,6 @@
+import { quantityText } from '@agentlightning/core/internal';
 import { isMetricOf, runMetrics } from '@agentlightning/core/metrics';
-import type { RunWarning } from '@agentlightning/core/protocol';
+import type { RunWarning, UnsolvedTask } from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { diagnoseEvaluation } from '../diagnosis/diagnose-evaluation.ts';
 import { diagnoseFinal, type FinalCondition } from '../diagnosis/diagnose-final.ts';
@@ -64,6 +65,26 @@ export function finalConditions(
     evaluations: tasks.validation === null ? evaluations : [],
     weights: reward.choice?.rewardWeights,
   });
+}
+
+/** Emits a warning of the tasks that the curriculum sets aside from now on. */
+export function warnOfUnsolved(
+  { emit }: Pick<TrainingSession, 'emit'>,
+  { step, tasks }: { readonly step: number; readonly tasks: readonly UnsolvedTask[] },
+): readonly RunWarning[] {
+  if (tasks.length === 0) return [];
+  const listed = tasks.slice(0, maxListed).map(unsolvedText);
+  const more = tasks.length > maxListed ? `, and ${tasks.length - maxListed} more` : '';
+  const message = `the curriculum sets ${quantityText(tasks.length, 'task')} aside that no rollout has solved: ${listed.join(', ')}${more}`;
+  return emitted(emit, [{ name: 'unsolved-tasks', step, policy: null, message }]);
+}
+
+/** Maximum number of tasks that a warning lists; the summary has all. */
+const maxListed = 8;
+
+/** A task by its index, with rollouts that show it. */
+export function unsolvedText({ task, rollouts, examples }: UnsolvedTask): string {
+  return `task ${task} in ${quantityText(rollouts, 'rollout')} (${examples.join(', ')})`;
 }
 
 /** Emits warnings. */

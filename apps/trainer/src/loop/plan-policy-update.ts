@@ -1,4 +1,5 @@
 import { splitByTokens } from '@agentlightning/algorithms/internal';
+import { AgentLightningError } from '@agentlightning/core';
 import type {
   CollectedRollout,
   ScoringPolicy,
@@ -11,7 +12,7 @@ import type { TrainableModel, TrainingBatch, TrainingDatum } from '@agentlightni
 import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
-import type { TrainedPolicy } from '../session/session-policies.ts';
+import type { OpenTeacher, TrainedPolicy } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 
 /** The plan of a policy's step. */
@@ -27,7 +28,7 @@ export async function planPolicyUpdate(
   policy: TrainedPolicy,
   { collected, step }: { readonly collected: readonly FinishedRollout[]; readonly step: number },
 ): Promise<PlannedUpdate> {
-  const { learner, model, reference } = policy;
+  const { learner, model, reference, teacher } = policy;
   const { maxBatchTokens } = capabilities;
   const groups = groupRollouts(collected.map((rollout) => withFailedReward(rollout, config.reward)));
   const { policyVersion } = await model.state();
@@ -37,10 +38,16 @@ export async function planPolicyUpdate(
     policyVersion,
     seed: (spreadSeed(config.seed) + step) >>> 0,
     maxBatchTokens,
+    ...(teacher === null
+      ? {}
+      : {
+          maxTeacherTokens: teacher.maxTokens,
+          prompts: await teacher.renderPrompts(learner.teacherPrompts?.(groups) ?? []),
+        }),
   };
   const request = learner.scoring?.(groups, context) ?? null;
   if (request === null) return { plan: learner.planStep(groups, context), policyVersion };
-  const scores = await scoreSequences(request, { model, reference, maxBatchTokens });
+  const scores = await scoreSequences(request, { model, reference, teacher, maxBatchTokens });
   return { plan: learner.planStep(groups, { ...context, scores }), policyVersion };
 }
 
@@ -61,6 +68,8 @@ interface ScoringModels {
   readonly model: TrainableModel;
   /** The initial model of the run. */
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
+  /** Null for an algorithm without one. */
+  readonly teacher: OpenTeacher | null;
   /** Limit for the tokens of a batch. */
   readonly maxBatchTokens: number;
 }
@@ -69,14 +78,15 @@ interface ScoringModels {
 async function scoreSequences(request: ScoringRequest, models: ScoringModels): Promise<SequenceScores> {
   const scores: Partial<Record<ScoringPolicy, readonly Float32Array[]>> = {};
   for (const policy of request.policies) {
-    scores[policy] = await scoresOf(await scorerOf(policy, models), request.data, models.maxBatchTokens);
+    const data = policy === 'teacher' ? (request.teacherData ?? request.data) : request.data;
+    scores[policy] = await scoresOf(await scorerOf(policy, models), data, models.maxBatchTokens);
   }
   return scores;
 }
 
 type Scorer = (batch: TrainingBatch) => Promise<readonly Float32Array[]>;
 
-async function scorerOf(policy: ScoringPolicy, { model, reference }: ScoringModels): Promise<Scorer> {
+async function scorerOf(policy: ScoringPolicy, { model, reference, teacher }: ScoringModels): Promise<Scorer> {
   switch (policy) {
     case 'current':
       return (batch) => model.logprobs(batch);
@@ -86,7 +96,18 @@ async function scorerOf(policy: ScoringPolicy, { model, reference }: ScoringMode
       const initial = await reference();
       return (batch) => initial.logprobs(batch);
     }
+    case 'teacher':
+      if (teacher === null) throw withoutTeacher();
+      return (batch) => teacher.logprobs(batch);
   }
+}
+
+function withoutTeacher(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: 'the algorithm requests scores of a teacher, but has none',
+    remedy: 'Give the algorithm a field `teacher`, such as "initial".',
+  });
 }
 
 /** Scores sequences in batches of similar length. The scores are in the order of `data`. */

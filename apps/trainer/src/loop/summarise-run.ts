@@ -8,6 +8,7 @@ import { completionReason } from '../run/completion-reason.ts';
 import { overlapText, type RunTasks } from '../run/run-shape.ts';
 import type { RunState } from '../run/run-state.ts';
 import { type StoredEvaluation, summaryOf } from '../run/stored-evaluation.ts';
+import { unsolvedTasks } from '../run/task-trials.ts';
 import { finalConditions } from './emit-run-warnings.ts';
 import { endsWithBest } from './run-evaluations.ts';
 
@@ -18,7 +19,7 @@ export function summariseRun(options: {
   readonly tasks: RunTasks;
   readonly config: Pick<
     ResolvedConfig,
-    'storeUrl' | 'reward' | 'tasks' | 'steps' | 'stop' | 'checkpoints' | 'evaluation'
+    'storeUrl' | 'reward' | 'tasks' | 'steps' | 'stop' | 'checkpoints' | 'evaluation' | 'collection'
   >;
   readonly seconds: number;
 }): TrainingSummary {
@@ -48,6 +49,7 @@ export function summariseRun(options: {
       lossCurve: state.lossCurve.every((loss) => loss !== null) ? state.lossCurve : [],
       constantResponse,
       final: finalCheckpoint(state, config),
+      unsolvedTasks: unsolvedTasks(state.taskTrials.current, config.collection.curriculum?.setAsideAfter ?? null),
     },
     seconds,
     exampleBefore: examples.before,

@@ -2,7 +2,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import { runMetrics } from '@agentlightning/core/metrics';
-import type { PublicationRecord, RunEffort, StepSummary } from '@agentlightning/core/protocol';
+import type { PublicationRecord, RunEffort, StepSummary, UnsolvedTask } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
@@ -22,7 +22,7 @@ import { trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { checkSelectors } from './check-selectors.ts';
 import { discardOldCheckpoints, saveCheckpoint, unlessAborted } from './checkpoints.ts';
-import { warnOfStep } from './emit-run-warnings.ts';
+import { warnOfStep, warnOfUnsolved } from './emit-run-warnings.ts';
 import { planPolicyUpdate } from './plan-policy-update.ts';
 import { recordTraining } from './record-training.ts';
 import { type PolicyStep, policyMetrics, type StepMetrics } from './step-outcome.ts';
@@ -72,9 +72,10 @@ export async function trainStep(options: {
   warnOverridden(session, collected);
   const { reward, metrics, entropy, trainedTokens } = measureStep(config, collection, outcomes);
   const rewardCurve = [...state.rewardCurve, reward];
-  sampler.record([...collected, ...collection.setAside]);
+  const unsolved = warnOfUnsolved(session, { step, tasks: recordOutcomes(sampler, collection) });
   const failure = await warnOfFailures(session, collected, metrics);
-  const warnings = [...state.warnings, ...unmatched, ...warnOfStep(session, { step, values: metrics, failure })];
+  const diagnosed = warnOfStep(session, { step, values: metrics, failure });
+  const warnings = [...state.warnings, ...unmatched, ...unsolved, ...diagnosed];
   const checkpoint = await saveCheckpoint(session, { ...state, rewardCurve, warnings }, step);
   const seconds = (systemClock.now() - startedMs) / 1000;
   const effort = effortWith(outcomes, session, state);
@@ -97,7 +98,6 @@ export async function trainStep(options: {
       [runMetrics.stepSeconds.name]: seconds,
     },
   };
-  const passRates = sampler.passRates();
   const isSaved = checkpoint.checkpoint?.step === step;
   const next: RunState = {
     ...state,
@@ -108,7 +108,7 @@ export async function trainStep(options: {
     warnings,
     publications: withPublications(state.publications, publicationsOf(outcomes, step)),
     collection: collector.state(),
-    passRates: { current: passRates, saved: isSaved ? passRates : state.passRates.saved },
+    ...sampledState(sampler, state, isSaved),
     effort,
   };
   await session.lease.renew();
@@ -117,6 +117,26 @@ export async function trainStep(options: {
   ]);
   session.emit({ type: 'stepped', summary });
   return await discardOldCheckpoints(session, next);
+}
+
+/** Records the rollouts of a step. @returns the tasks that are set aside from now on */
+function recordOutcomes(sampler: TaskSampler, { rollouts, setAside }: CollectedStep): readonly UnsolvedTask[] {
+  const known = new Set(sampler.setAside().map(({ task }) => task));
+  sampler.record([...rollouts, ...setAside]);
+  return sampler.setAside().filter(({ task }) => !known.has(task));
+}
+
+/** The results of tasks in the state of a run. @param isSaved - whether the step has a checkpoint */
+function sampledState(
+  sampler: TaskSampler,
+  state: RunState,
+  isSaved: boolean,
+): Pick<RunState, 'passRates' | 'taskTrials'> {
+  const [passRates, trials] = [sampler.passRates(), sampler.trials()];
+  return {
+    passRates: { current: passRates, saved: isSaved ? passRates : state.passRates.saved },
+    taskTrials: { current: trials, saved: isSaved ? trials : state.taskTrials.saved },
+  };
 }
 
 /** The reward of a step and its metrics, without those of collection and time. */

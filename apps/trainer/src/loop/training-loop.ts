@@ -72,17 +72,27 @@ async function saveInitialModel(session: TrainingSession, state: RunState): Prom
 async function saveLastModel(session: TrainingSession, state: RunState): Promise<RunState> {
   if (state.checkpoint?.step === state.finishedStep) return state;
   const passRates = { ...state.passRates, saved: state.passRates.current };
+  const taskTrials = { ...state.taskTrials, saved: state.taskTrials.current };
   return await saveState(session, {
     ...state,
     ...(await saveCheckpoint(session, state, state.finishedStep)),
     passRates,
+    taskTrials,
   });
 }
 
 /** The task sampler of a session, with the recorded results of its run. */
-function createTaskSampler({ config, tasks }: TrainingSession, { passRates }: RunState): TaskSampler {
+function createTaskSampler({ config, tasks }: TrainingSession, { passRates, taskTrials }: RunState): TaskSampler {
   const { collection, seed, reward } = config;
   const { curriculum } = collection;
   const rewardRange = reward.range ?? [0, 1];
-  return new TaskSampler({ tasks: tasks.train, seed, curriculum, passRates: passRates.current, reward, rewardRange });
+  return new TaskSampler({
+    tasks: tasks.train,
+    seed,
+    curriculum,
+    passRates: passRates.current,
+    trials: taskTrials.current,
+    reward,
+    rewardRange,
+  });
 }

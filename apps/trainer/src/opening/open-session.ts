@@ -18,10 +18,12 @@ import type { ServiceWait } from '../runtime/wait-for-service.ts';
 import { storeChecks, waitForStore } from '../runtime/wait-for-store.ts';
 import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { Closer } from '../session/close-all.ts';
+import type { SessionPolicy } from '../session/session-policies.ts';
 import type { SessionData, TrainingSession } from '../session/training-session.ts';
 import { openStoredData, type StoredData } from '../stored-data/stored-data.ts';
 import { startRunner } from '../workers/start-runner.ts';
 import { assertTrainable } from './assert-trainable.ts';
+import { openTeacher } from './open-teacher.ts';
 import { type ServedSessionPolicy, servePolicies } from './serve-policies.ts';
 
 /** Options of a session. */
@@ -122,6 +124,9 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     registerUpstreams: options.registerUpstreams ?? null,
     onOpen,
   });
+  const guided: SessionPolicy[] = [];
+  for (const policy of policies)
+    guided.push({ ...policy, teacher: await openTeacher(policy, { ...source, store, inferenceKey }) });
   const { resourcesId } = await store.addResources({ ...judgeResources(config.rewards), ...resources });
   await cancelUnfinished(store, { runId: run.runId });
   if (config.hasAgent) onOpen(startRunner({ config, store, run, emit, onFailure }));
@@ -138,7 +143,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     ...opened,
     data: sessionData(opened.data, { config, policies, inferenceKey }),
     config: { ...config, seed: state.seed },
-    policies,
+    policies: guided,
     groupSize: groupSizeOf(config.policies),
     capabilities,
     resourcesId,

@@ -34,8 +34,8 @@ export interface ServeRequest extends ModelSource {
   readonly onOpen: (close: Closer) => void;
 }
 
-/** A policy and the endpoint that serves it. */
-export type ServedSessionPolicy = SessionPolicy & { readonly endpoint: InferenceEndpoint };
+/** A policy and the endpoint that serves it, before its teacher is opened. */
+export type ServedSessionPolicy = Omit<SessionPolicy, 'teacher'> & { readonly endpoint: InferenceEndpoint };
 
 /** Opens the models of all policies at the checkpoint of the state, and a gateway in front of them. */
 export async function servePolicies(request: ServeRequest): Promise<ServedPolicies> {
@@ -75,7 +75,7 @@ function healthChecks(policies: readonly ServedSessionPolicy[], gateway: OpenGat
 }
 
 /** Detects a restarted runtime, which responds but does not have the model. */
-async function assertModelExists({ model }: SessionPolicy): Promise<void> {
+async function assertModelExists({ model }: ServedSessionPolicy): Promise<void> {
   try {
     await model.state();
   } catch (error) {

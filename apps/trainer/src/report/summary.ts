@@ -47,6 +47,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
     ...(prompts === undefined ? curveLines(summary) : promptsLines(prompts)),
     ...endLines(summary),
     ...finalLines(summary),
+    ...unsolvedLines(summary),
     '',
     ...exampleLines(prompts === undefined ? 'One held-out rollout before' : 'One rollout before', examples.before),
     ...exampleLines('The same task after', examples.after),
@@ -113,6 +114,18 @@ function finalLines({ training }: TrainingSummary): readonly string[] {
       : [
           'It was selected on these tasks, so the reward after training is biased upwards. Set `tasks.validation` for an unbiased one.',
         ]),
+  ];
+}
+
+/** The training tasks that no rollout has solved, with a rollout of each. */
+function unsolvedLines({ training }: TrainingSummary): readonly string[] {
+  const tasks = training?.unsolvedTasks ?? [];
+  if (tasks.length === 0) return [];
+  const listed = tasks.slice(0, 8).map(({ task, examples }) => `${task} (${examples.at(-1) ?? ''})`);
+  return [
+    '',
+    `${quantityText(tasks.length, 'training task')} never solved: too hard, broken, or with a wrong answer. By index, with a rollout:`,
+    `  ${listed.join(', ')}${tasks.length > listed.length ? ', …' : ''}`,
   ];
 }
 

@@ -6,8 +6,9 @@ import { recordedSource } from '../config/task-source.ts';
 import { allEvaluations } from './choose-checkpoint.ts';
 import { completionReason } from './completion-reason.ts';
 import { type Found, findOrCreateRecord, type RunChoice } from './find-or-create-record.ts';
+import { findTeachers } from './find-teachers.ts';
 import { fingerprintsOf, type RunTasks, rolloutShape } from './run-shape.ts';
-import { initialRunState, type RunState, readRunState, type WarmStart } from './run-state.ts';
+import { initialRunState, type RunState, readRunState } from './run-state.ts';
 import { findWarmStart } from './warm-start.ts';
 
 /** A training run that this process holds the lease of, with its state. */
@@ -33,28 +34,32 @@ export async function findOrCreateRun(
     readonly data?: { readonly fingerprint: string; readonly untilMs: number } | null;
   },
 ): Promise<FoundRun> {
-  const from = await warmStartOf(store, choice, config);
+  const origins = await originsOf(store, choice, config);
   return await findOrCreateRecord(store, choice, {
     name: config.name,
     shape: rolloutShape(config, { ...fingerprintsOf(tasks), ...(data === null ? {} : { train: data.fingerprint }) }),
     config: { ...recordedConfig(config), ...(data === null ? {} : { dataUntilMs: data.untilMs }) },
-    initial: { ...initialRunState(config), from },
+    initial: { ...initialRunState(config), ...origins },
     read: (run) => readRunState(run, config.dataDir),
     resumedState: (state, status) =>
       status === 'finished' && completionReason(state, config) !== null ? null : atCheckpoint(state, config),
   });
 }
 
-/** The checkpoint that a new run begins with. A resumed run has it in its state. */
-async function warmStartOf(
+/** The checkpoints of other runs that a new run begins with, and learns from. A resumed run has them in its state. */
+async function originsOf(
   store: Store,
   { resume }: Pick<RunChoice, 'resume'>,
   config: ResolvedConfig,
-): Promise<WarmStart | null> {
-  if (config.checkpoints.from === null) return null;
+): Promise<Pick<RunState, 'from' | 'teachers'>> {
   // A process that was killed while it created a run leaves an empty state.
-  if (resume !== null && Object.keys((await store.getRun(resume)).state).length > 0) return null;
-  return await findWarmStart(store, config.checkpoints.from, config);
+  if (resume !== null && Object.keys((await store.getRun(resume)).state).length > 0) return { from: null };
+  const { from } = config.checkpoints;
+  const teachers = await findTeachers(store, config);
+  return {
+    from: from === null ? null : await findWarmStart(store, from, config),
+    ...(Object.keys(teachers).length === 0 ? {} : { teachers }),
+  };
 }
 
 /** The state at the last checkpoint: later steps are repeated. A final evaluation becomes one during training. */
@@ -72,6 +77,7 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
     verdict: null,
     finalStep: null,
     passRates: { ...state.passRates, current: state.passRates.saved },
+    taskTrials: { ...state.taskTrials, current: state.taskTrials.saved },
   };
 }
 

@@ -4,6 +4,7 @@ import { isJsonObject } from '@agentlightning/core/internal';
 import { z } from 'zod';
 import { groupSizeOf } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { CurriculumSettings } from '../config/sections/collection-config.ts';
 
 /** The validated tasks of a run. */
 export interface RunTasks {
@@ -74,7 +75,7 @@ export function rolloutShape(config: ResolvedConfig, tasks: TaskFingerprints): J
     kind: 'training',
     tasksPerStep: config.tasksPerStep,
     'algorithm.groupSize': groupSizeOf(config.policies),
-    curriculum: config.collection.curriculum === null ? 'none' : JSON.stringify(config.collection.curriculum),
+    curriculum: curriculumText(config.collection.curriculum),
     'evaluation.tasks': config.evaluation.tasks,
     'evaluation.rolloutsPerTask': config.evaluation.rolloutsPerTask,
     'runtime.model': config.runtime.model ?? 'the first one',
@@ -83,6 +84,13 @@ export function rolloutShape(config: ResolvedConfig, tasks: TaskFingerprints): J
     'tasks.test': tasks.heldOut,
     'tasks.validation': tasks.validation ?? 'none',
   };
+}
+
+function curriculumText(curriculum: CurriculumSettings | null): string {
+  // Older runs do not have the setting.
+  return curriculum === null
+    ? 'none'
+    : JSON.stringify(curriculum, (name, value: unknown) => (name === 'setAsideAfter' ? (value ?? undefined) : value));
 }
 
 /** The policies of a run and whether they are trained: checkpoints contain the trained ones. */

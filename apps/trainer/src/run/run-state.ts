@@ -18,6 +18,8 @@ import { onlyPolicy } from '../config/policies.ts';
 import { type CollectionState, collectionStateSchema } from './collector.ts';
 import { type StoredPassRates, storedPassRatesSchema } from './pass-rates.ts';
 import { type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';
+import { type TaskTrials, taskTrialsSchema } from './task-trials.ts';
+import { type TeacherCheckpoint, teacherCheckpointSchema } from './teacher-checkpoint.ts';
 
 /** The state of a run in its stored form. */
 export function writeState(state: object): JsonObject {
@@ -30,6 +32,8 @@ export interface RunState {
   readonly steps: number | null;
   /** The checkpoint of another run that the run began with; null when it began with the base model. */
   readonly from: WarmStart | null;
+  /** The checkpoints of other runs that the policies learn from, by policy, as they were when the run began. @default {} */
+  readonly teachers?: Readonly<Record<string, TeacherCheckpoint>>;
   /** The last finished training step; 0 before the first. */
   readonly finishedStep: number;
   /** The last saved step and its checkpoint; null before the first. */
@@ -58,6 +62,8 @@ export interface RunState {
   readonly collection: CollectionState | null;
   /** The results of training tasks that a curriculum weights them by: after the last step, and at the checkpoint. */
   readonly passRates: { readonly current: StoredPassRates; readonly saved: StoredPassRates };
+  /** The rollouts of training tasks, for `collection.curriculum.setAsideAfter`: after the last step, and at the checkpoint. */
+  readonly taskTrials: { readonly current: readonly TaskTrials[]; readonly saved: readonly TaskTrials[] };
   /** What the run has used: its time and trained tokens. */
   readonly effort: RunEffort;
   /** The seed of all random draws. */
@@ -116,6 +122,7 @@ const runState: z.ZodType<RunState> = z.object({
   steps: z.int().min(0).nullable().default(null),
   // Absent in older states.
   from: warmStart.nullable().default(null),
+  teachers: z.record(z.string(), teacherCheckpointSchema).exactOptional(),
   finishedStep: z.int().min(0),
   checkpoint: savedStep.nullable(),
   checkpoints: z.array(savedStep),
@@ -136,6 +143,10 @@ const runState: z.ZodType<RunState> = z.object({
   // Absent in older states.
   passRates: z
     .object({ current: storedPassRatesSchema, saved: storedPassRatesSchema })
+    .default({ current: [], saved: [] }),
+  // Absent in older states.
+  taskTrials: z
+    .object({ current: z.array(taskTrialsSchema), saved: z.array(taskTrialsSchema) })
     .default({ current: [], saved: [] }),
   // Absent in older states.
   effort: runEffortSchema.default(noEffort),
@@ -171,6 +182,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     publications: [],
     collection: null,
     passRates: { current: [], saved: [] },
+    taskTrials: { current: [], saved: [] },
     effort: noEffort,
     seed,
     dataDir,

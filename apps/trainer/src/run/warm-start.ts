@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
+import { AgentLightningError, type JsonValue, type Run, type Store } from '@agentlightning/core';
 import { z } from 'zod';
 import { parseCheckpointReference } from '../config/checkpoint-reference.ts';
 import { onlyPolicy, policyKey } from '../config/policies.ts';
@@ -8,13 +8,28 @@ import { loraOf } from '../config/sections/runtime-config.ts';
 import { chooseCheckpoint } from './choose-checkpoint.ts';
 import { readRunState, type WarmStart } from './run-state.ts';
 
-/** The settings of the source in its stored configuration. */
-const sourceSchema = z.object({
-  runtime: z.object({ type: z.string(), model: z.string().nullish(), lora: z.json().optional() }),
-  policies: z.array(z.object({ name: z.string().nullable(), baseModel: z.string().nullish() })).default([]),
-});
+/** The stored settings of a run that determine its models. */
+export interface SourceSettings {
+  readonly runtime: { readonly type: string; readonly model?: string | null; readonly lora?: JsonValue };
+  readonly policies: readonly {
+    readonly name: string | null;
+    readonly baseModel?: string | null;
+    readonly algorithm?: JsonValue;
+  }[];
+}
 
-type Source = z.infer<typeof sourceSchema>;
+const sourceSchema: z.ZodType<SourceSettings> = z.object({
+  runtime: z.object({ type: z.string(), model: z.string().nullable().exactOptional(), lora: z.json().exactOptional() }),
+  policies: z
+    .array(
+      z.object({
+        name: z.string().nullable(),
+        baseModel: z.string().nullable().exactOptional(),
+        algorithm: z.json().exactOptional(),
+      }),
+    )
+    .default([]),
+});
 
 /**
  * Finds the checkpoint that a new run begins with, for each of its trained policies.
@@ -27,7 +42,7 @@ export async function findWarmStart(store: Store, reference: string, config: Res
   const { runId, choice } = parseCheckpointReference(reference);
   const run = await store.getRun(runId);
   const { step, uris } = chooseCheckpoint(readRunState(run, config.dataDir), choice);
-  const source = readSource(run);
+  const source = readSourceSettings(run);
   const lora = loraOf(config.runtime);
   assertSame(runId, { what: 'LoRA', theirs: source.runtime.lora ?? null, ours: lora ?? null });
   const trained = config.policies.filter(({ algorithm }) => algorithm !== null);
@@ -35,7 +50,7 @@ export async function findWarmStart(store: Store, reference: string, config: Res
     const key = policyKey(policy);
     const uri = uris[key];
     if (uri === undefined) throw missingPolicy(runId, { name: policy.name, known: Object.keys(uris) });
-    const theirs = baseModelOf(source, policy.name) ?? defaultModel(source.runtime.type);
+    const theirs = baseModelOf(source, policy.name);
     const ours = policy.baseModel ?? config.runtime.model ?? defaultModel(config.runtime.type);
     if (theirs !== null && ours !== null) assertSame(runId, { what: 'base model', theirs, ours });
     return [key, uri];
@@ -43,12 +58,14 @@ export async function findWarmStart(store: Store, reference: string, config: Res
   return { runId, step, uris: Object.fromEntries(entries) };
 }
 
-function readSource({ config }: Run): Source {
+/** Reads the settings of a run that another one begins with, or learns from. */
+export function readSourceSettings({ config }: Run): SourceSettings {
   return sourceSchema.safeParse(config).data ?? { runtime: { type: 'unknown' }, policies: [] };
 }
 
-function baseModelOf({ policies, runtime }: Source, name: string | null): string | null {
-  return policies.find((policy) => policy.name === name)?.baseModel ?? runtime.model ?? null;
+/** The base model of a policy of a run; null when its runtime decides. */
+export function baseModelOf({ policies, runtime }: SourceSettings, name: string | null): string | null {
+  return policies.find((policy) => policy.name === name)?.baseModel ?? runtime.model ?? defaultModel(runtime.type);
 }
 
 /** The model of a configuration that names none; null when the runtime decides. */

@@ -2,6 +2,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { isPromptSearch, resolveRun } from '../config/resolve-run.ts';
 import type { ResolvedRuntime } from '../config/sections/runtime-config.ts';
+import { teacherOf } from '../run/find-teachers.ts';
 import type { RunRequest } from './run-request.ts';
 import type { RunDefaults } from './settings/server-settings.ts';
 
@@ -50,11 +51,23 @@ export function runSettings(request: RunRequest, surroundings: RunSurroundings):
 /** Resolves the configuration of a run. @throws AgentLightningError CONFIG */
 export function resolveRunSettings({ project, ...settings }: RunSettings): ResolvedConfig {
   const resolved = resolveRun({ ...settings, agent: noAgent }, '/');
+  if (!isPromptSearch(resolved)) assertNoEndpoint(resolved);
   if (!isPromptSearch(resolved)) return typeof project === 'string' ? { ...resolved, project } : resolved;
   throw new AgentLightningError({
     code: 'CONFIG',
     message: 'algorithm: a search for prompts cannot run on the server',
     remedy: 'Use `agl train` with a configuration file for algorithms apo and gepa.',
+  });
+}
+
+/** The server would send requests of a client to any address, with secrets of its environment. */
+function assertNoEndpoint({ policies }: ResolvedConfig): void {
+  const teachers = policies.map(teacherOf);
+  if (!teachers.some((teacher) => typeof teacher === 'object' && teacher !== null && 'endpoint' in teacher)) return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: 'algorithm.teacher: a teacher behind an endpoint cannot be used on the server',
+    remedy: 'Use a teacher of the runtime ({ run } or { model }), or `agl train` with a configuration file.',
   });
 }
 

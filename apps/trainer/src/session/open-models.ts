@@ -79,7 +79,7 @@ export async function openModel(
 }
 
 /** Checkpoints of other projects do not exist for a run, whatever its state says. */
-function assertOfProject(uri: string, project: string | undefined): void {
+export function assertOfProject(uri: string, project: string | undefined): void {
   if (projectOfCheckpoint(uri) !== project) throw new NotFoundError('Checkpoint', uri);
 }
 

@@ -1,15 +1,16 @@
-import type { Algorithm, Span } from '@agentlightning/core';
+import type { Algorithm, JsonObject, Span } from '@agentlightning/core';
 import type {
   CollectedGroup,
   CollectedRollout,
+  PromptRequest,
   ScoringRequest,
   SequenceScores,
   StepPlan,
 } from '@agentlightning/core/algorithm';
 import { genAiAttributes } from '@agentlightning/core/internal';
-import { agentLightningAttributes } from '@agentlightning/core/spans';
+import { agentLightningAttributes, spanNames } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
-import { type ModelEngine, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu/internal';
+import { ModelEngine, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu/internal';
 
 type ChatMessage = Parameters<typeof renderPrompt>[0][number];
 type ChatTool = Parameters<typeof renderPrompt>[1][number];
@@ -56,6 +57,12 @@ export class Episode {
     }).result;
     const tokens = choices.map(({ token }) => token);
     const responseLogprobs = choices.map(({ logprob }) => logprob);
+    const { content, toolCalls } = parseResponse(tokens, { tools, finishReason, callIdPrefix: 'call' });
+    const message = {
+      role: 'assistant',
+      content,
+      ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+    } as const;
     this.#add(
       aModelCallSpan({
         promptTokenIds: promptTokens,
@@ -63,14 +70,11 @@ export class Episode {
         policyVersion: weightVersion,
         sequenceId: this.#next,
         rolloutId: this.#rolloutId,
+        request: jsonOf({ messages, tools }),
+        response: jsonOf({ choices: [{ message }] }),
       }),
     );
-    const { content, toolCalls } = parseResponse(tokens, { tools, finishReason, callIdPrefix: 'call' });
-    return {
-      text: content ?? '',
-      toolArguments: toolCalls[0]?.function.arguments ?? null,
-      message: { role: 'assistant', content, ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }) },
-    };
+    return { text: content ?? '', toolArguments: toolCalls[0]?.function.arguments ?? null, message };
   }
 
   /** A tool call that worked or failed, as adapters record it. */
@@ -81,6 +85,12 @@ export class Episode {
     };
     const status = { code: isFine ? ('OK' as const) : ('ERROR' as const), message: null };
     this.#add(aSpan({ attributes, status, sequenceId: this.#next, rolloutId: this.#rolloutId }));
+  }
+
+  /** A text for the model, as `emitMessage` records it. */
+  tell(text: string): void {
+    const attributes = { [agentLightningAttributes.messageBody]: text };
+    this.#add(aSpan({ name: spanNames.message, attributes, sequenceId: this.#next, rolloutId: this.#rolloutId }));
   }
 
   reward(value: number): void {
@@ -101,6 +111,10 @@ export class Episode {
   }
 }
 
+function jsonOf(value: object): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}
+
 /** An agent: works on a task, and says how well it went. */
 export type TinyAgent<TTask> = (task: TTask, episode: Episode) => Promise<number>;
 
@@ -116,6 +130,8 @@ export interface Lesson<TTask> {
   readonly sampler?: (step: number) => ModelEngine;
   /** The model as it was, for algorithms that compare with it. @default the model that is trained */
   readonly reference?: ModelEngine;
+  /** Another model that the algorithm learns from. @default the reference */
+  readonly teacher?: ModelEngine;
   /** Changes the rollouts before they are learnt from, for a control that must not learn. */
   readonly onGroups?: (groups: readonly CollectedGroup[], step: number) => readonly CollectedGroup[];
   /** Changes what is trained on, for a control that must not learn. */
@@ -131,20 +147,28 @@ export async function learn<TTask>(lesson: Lesson<TTask>): Promise<readonly numb
   for (let step = 1; step <= steps; step += 1) {
     const { groups, reward } = await collect(lesson, step);
     curve.push(reward);
-    const context = { step, totalSteps: steps, policyVersion: engine.weightVersion, seed: seed * 1000 + step };
     const given = lesson.onGroups?.(groups, step) ?? groups;
+    const prompts = (algorithm.teacherPrompts?.(given) ?? []).map(renderRequest);
+    const context = { step, totalSteps: steps, policyVersion: engine.weightVersion, seed: seed * 1000 + step, prompts };
     const request = algorithm.scoring?.(given, context) ?? null;
     const { reference = engine } = lesson;
-    const scoresOf = async ({ data }: ScoringRequest): Promise<SequenceScores> => {
+    const { teacher = algorithm.teacher === 'current' ? engine : reference } = lesson;
+    const scoresOf = async ({ data, teacherData }: ScoringRequest): Promise<SequenceScores> => {
       const { logprobs, values } = await engine.forward(data);
       const scored = { current: logprobs, reference: (await reference.forward(data)).logprobs };
-      return values === null ? scored : { ...scored, critic: values };
+      const guided = teacherData === undefined ? {} : { teacher: (await teacher.forward(teacherData)).logprobs };
+      return { ...scored, ...guided, ...(values === null ? {} : { critic: values }) };
     };
     const scores = request === null ? {} : { scores: await scoresOf(request) };
     const plan = algorithm.planStep(given, { ...context, ...scores });
     await apply(engine, lesson.onPlan?.(plan) ?? plan, lesson.onStep ?? ((): void => undefined));
   }
   return curve;
+}
+
+function renderRequest({ messages, fields }: PromptRequest): readonly number[] {
+  // As the service of the runtime parses them.
+  return renderPrompt(messages as unknown as ChatMessage[], (fields['tools'] ?? []) as unknown as ChatTool[]);
 }
 
 async function apply(engine: ModelEngine, plan: StepPlan, onStep: (gradientNorm: number) => void): Promise<void> {
@@ -178,6 +202,18 @@ async function collect<TTask>(
 
 function seedOf(seed: number, step: number, rollout: number): number {
   return (Math.imul(seed, 0x9e3779b1) ^ Math.imul(step, 0x85ebca6b) ^ Math.imul(rollout + 1, 0xc2b2ae35)) >>> 0;
+}
+
+/** Another model with the weights of this moment. */
+export function copyOf(engine: ModelEngine): ModelEngine {
+  const weights = { config: engine.config, parameters: engine.parameters(), clientState: new Uint8Array() };
+  // The weights alone count: its draws are seeded, call by call.
+  const checkpoint: Parameters<typeof ModelEngine.fromWeights>[0] = {
+    ...weights,
+    weightVersion: 0,
+    random: [1, 1, 1, 1],
+  };
+  return ModelEngine.fromWeights(checkpoint, 5);
 }
 
 /** The mean of values; of a curve's last ones, where a number is given. */

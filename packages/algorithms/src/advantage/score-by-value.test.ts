@@ -27,6 +27,7 @@ function scoresOf(
           current: null,
           reference: Float32Array.from(row.samplingLogprobs, (logprob) => logprob + referenceShift),
           critic: Float32Array.from(row.samplingLogprobs, (_, place) => expectedAt(place, row)),
+          teacher: null,
         },
       ]),
   );

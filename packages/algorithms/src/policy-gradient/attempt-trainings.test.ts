@@ -49,7 +49,7 @@ test('log-probabilities under the weights of the step are kept for the calls tha
     trajectories: [trajectory],
     stages: [{ scored: scored(1, null), exclusion: 'turn-limit' }],
     columns: new Map(),
-    scores: new Map([[row, { current, reference: null, critic: null }]]),
+    scores: new Map([[row, { current, reference: null, critic: null, teacher: null }]]),
   });
   expect(training?.calls.map(({ trainerLogprobs }) => trainerLogprobs)).toEqual([[-0.5, -1], null]);
 });

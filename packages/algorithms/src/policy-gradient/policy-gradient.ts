@@ -16,6 +16,7 @@ import { type ScoresByRow, scoresByRow, scoringData } from '../rows/row-scores.t
 import { mergedColumns, type RowColumns } from '../rows/training-datum.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamAt, batchLimit, collectStep, finalLearningRate } from '../step/step-options.ts';
+import { Guidance, type GuidanceSettings, type GuidedStep } from '../teacher/guidance.ts';
 import { minibatches, trainingBatches } from '../training-batch/training-batches.ts';
 import { type AdvantageEstimation, advantageEstimationOf, klOf } from './advantage-estimation.ts';
 import { attemptTrainings } from './attempt-trainings.ts';
@@ -25,24 +26,38 @@ import { correctedColumns, samplerMetrics } from './sampler-columns.ts';
 
 /**
  * The implementation of all policy-gradient recipes: rollouts become trajectories, credit assignment and estimator compute
- * advantages from rewards, and the runtime gets weighted batches with a named loss.
+ * advantages from rewards, a teacher may add its own to each token, and the runtime gets weighted batches with a named loss.
  *
  * @param name - the recipe's name
  * @param settings - validated options with the recipe's defaults
+ * @param guided - the guidance by a teacher; null without one
  */
-export function policyGradient(name: string, settings: PolicyGradientOptions): Algorithm {
-  const plan = new PolicyGradientPlan(name, settings);
+export function policyGradient(
+  name: string,
+  settings: PolicyGradientOptions,
+  guided: GuidanceSettings | null = null,
+): Algorithm {
+  const guidance = guided === null ? null : new Guidance(guided);
+  const plan = new PolicyGradientPlan(name, settings, guidance);
   const policies = plan.scoringPolicies;
   return {
     name,
     groupSize: settings.groupSize ?? 8,
     ...(policies.includes('critic') ? { needsValueHead: true } : {}),
+    ...(guidance === null ? {} : { teacher: guidance.teacher }),
+    ...(guidance?.hasPrompts
+      ? { teacherPrompts: (groups) => guidance.prompts(groups, collectStep(groups, settings).trajectories) }
+      : {}),
     ...(policies.length === 0
       ? {}
       : {
-          scoring: (groups, { policyVersion }) => {
-            const data = scoringData(collectStep(groups, settings).trajectories, policyVersion);
-            return data.length === 0 ? null : { policies, data };
+          scoring: (groups, context) => {
+            const { trajectories } = collectStep(groups, settings);
+            const data = scoringData(trajectories, context.policyVersion);
+            if (data.length === 0) return null;
+            const step = guidance?.prepare(groups, trajectories, context);
+            if (step === undefined) return { policies, data };
+            return { policies, data, teacherData: scoringData(step.trajectories, context.policyVersion) };
           },
         }),
     ...(settings.intermediateRewards === undefined
@@ -56,6 +71,7 @@ const askedOf: Readonly<Record<ScoringPolicy, string>> = {
   current: 'the log-probabilities of the current policy',
   reference: 'the log-probabilities of the reference policy',
   critic: 'the values of the critic',
+  teacher: 'the log-probabilities of the teacher',
 };
 
 class PolicyGradientPlan {
@@ -63,20 +79,24 @@ class PolicyGradientPlan {
   readonly #name: string;
   readonly #settings: PolicyGradientOptions;
   readonly #estimation: AdvantageEstimation;
+  readonly #guidance: Guidance | null;
 
-  constructor(name: string, settings: PolicyGradientOptions) {
+  constructor(name: string, settings: PolicyGradientOptions, guidance: Guidance | null) {
     this.#name = name;
     this.#settings = settings;
     this.#estimation = advantageEstimationOf(settings);
-    const current = settings.samplerCorrection === undefined ? [] : (['current'] as const);
-    this.scoringPolicies = [...current, ...this.#estimation.scoringPolicies];
+    this.#guidance = guidance;
+    // The teacher is compared with the weights in training, not with the sampler, whose arithmetic differs.
+    const current = settings.samplerCorrection === undefined && guidance === null ? [] : (['current'] as const);
+    const teacher = guidance === null ? [] : (['teacher'] as const);
+    this.scoringPolicies = [...current, ...this.#estimation.scoringPolicies, ...teacher];
   }
 
   make(groups: readonly CollectedGroup[], context: StepContext): ReturnType<Algorithm['planStep']> {
     const settings = this.#settings;
     const collected = collectStep(groups, settings);
     const scores = this.#scoresOf(collected.trajectories, context);
-    const judged = this.#estimation.estimate(collected.trajectories, scores);
+    const judged = this.#judge(groups, { trajectories: collected.trajectories, scores }, context);
     const fresh = excludeStaleTurns(judged.scored, context.policyVersion, settings.maxStaleness ?? Infinity);
     const sampled = sampleTurns(fresh.scored, settings.maxTurns ?? Infinity, context.seed);
     const trained = settings.dropConstantGroups === true ? excludeConstantGroups(sampled.scored) : sampled.scored;
@@ -126,6 +146,19 @@ class PolicyGradientPlan {
     };
   }
 
+  /** Advantages of the reward, with those of the teacher. */
+  #judge(
+    groups: readonly CollectedGroup[],
+    { trajectories, scores }: { readonly trajectories: readonly Trajectory[]; readonly scores: ScoresByRow },
+    context: StepContext,
+  ): ValuedTrajectories {
+    const judged = this.#estimation.estimate(trajectories, scores);
+    const guided: GuidedStep | undefined = this.#guidance?.prepare(groups, trajectories, context);
+    if (this.#guidance === null || guided === undefined) return judged;
+    const teacher = context.scores?.teacher;
+    return this.#guidance.apply(judged, guided, { step: trajectories, scores: { policy: scores, teacher } });
+  }
+
   /** Per-token estimates, and sampler correction. */
   #columns(
     { columns }: ValuedTrajectories,
@@ -141,7 +174,11 @@ class PolicyGradientPlan {
   #scoresOf(trajectories: readonly Trajectory[], { scores }: StepContext): ScoresByRow {
     const hasRows = trajectories.some(({ rows }) => rows.length > 0);
     const missing = hasRows ? this.scoringPolicies.filter((policy) => scores?.[policy] === undefined) : [];
-    if (missing.length === 0) return hasRows && scores !== undefined ? scoresByRow(trajectories, scores) : new Map();
+    if (missing.length === 0) {
+      // The rows of the teacher differ.
+      const { teacher: _teacher, ...ofRows } = scores ?? {};
+      return hasRows ? scoresByRow(trajectories, ofRows) : new Map();
+    }
     throw new AgentLightningError({
       code: 'CONFIG',
       message: `The algorithm ${this.#name} needs ${missing.map((policy) => askedOf[policy]).join(' and ')}, but received none`,

@@ -7,7 +7,7 @@ import type { AlgorithmOptions } from '../algorithm-options.ts';
 import { algorithmTypes, createAlgorithm } from '../registry.ts';
 
 /** Those that have defaults. */
-const types = algorithmTypes.filter((type) => type !== 'custom');
+const types = algorithmTypes.filter((type) => type !== 'custom' && type !== 'distillation');
 
 for (const type of types)
   describeAlgorithmContract({ name: type, create: () => createAlgorithm({ type }), needsReward: type !== 'sft' });

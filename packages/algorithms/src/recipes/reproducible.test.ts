@@ -51,7 +51,7 @@ function planOf(algorithm: Algorithm, groups: readonly CollectedGroup[], context
   const scores = Object.fromEntries(
     request.policies.map((policy, rank) => [
       policy,
-      request.data.map(({ samplingLogprobs }) =>
+      (policy === 'teacher' ? (request.teacherData ?? []) : request.data).map(({ samplingLogprobs }) =>
         samplingLogprobs.map((own, token) => own * (1 + 0.1 * rank) - token / 64),
       ),
     ]),
@@ -69,7 +69,8 @@ interface Settings {
 /** The recipe with these settings; pairs are gone through once. */
 function made(type: (typeof types)[number], { epochs, minibatches, ...rest }: Settings): Algorithm {
   const rounds = type === 'dpo' || type === 'kto' ? {} : { epochs: epochs ?? 1, minibatches: minibatches ?? 1 };
-  return createAlgorithm({ type, ...rounds, ...rest } as AlgorithmOptions);
+  const teacher = type === 'distillation' ? { teacher: { run: 'run-1@best' } } : {};
+  return createAlgorithm({ type, ...rounds, ...teacher, ...rest } as AlgorithmOptions);
 }
 
 function dataOf(plan: StepPlan): readonly TrainingDatum[] {

@@ -11,6 +11,8 @@ export interface RowScores {
   readonly reference: Float32Array | null;
   /** Values predicted before each token. */
   readonly critic: Float32Array | null;
+  /** Under the teacher, which may have another prompt. */
+  readonly teacher: Float32Array | null;
 }
 
 /** Scores by row. */
@@ -44,6 +46,7 @@ export function scoresByRow(trajectories: readonly Trajectory[], scores: Sequenc
         current: scores.current?.[index] ?? null,
         reference: scores.reference?.[index] ?? null,
         critic: scores.critic?.[index] ?? null,
+        teacher: scores.teacher?.[index] ?? null,
       },
     ]),
   );

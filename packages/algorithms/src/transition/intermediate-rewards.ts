@@ -38,7 +38,8 @@ export function intermediateRewards(
   );
 }
 
-function toolCallOf(span: Span): readonly ToolCall[] {
+/** The tool call that a span records; empty for another span. */
+export function toolCallOf(span: Span): readonly ToolCall[] {
   const { attributes, startTimeMs, endTimeMs, status } = span;
   const isTool =
     attributes[agentLightningAttributes.stepKind] === 'tool-call' ||

@@ -2,6 +2,7 @@ import type { Span, SpanInput } from '../spans/span.ts';
 import type { Rollout } from '../store/rollout.ts';
 import type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from '../training-runtime/training-batch.ts';
 import type { AttemptTraining } from './attempt-training.ts';
+import type { PromptRequest, Teacher } from './teacher.ts';
 
 /** A finished rollout with the spans of its latest attempt. */
 export interface CollectedRollout {
@@ -28,10 +29,10 @@ export interface CollectedGroup {
 }
 
 /**
- * Source of scores for sampled tokens: log-probabilities of the current weights or of the initial model of the run, or
- * expected returns of the current value head.
+ * Source of scores for sampled tokens: log-probabilities of the current weights, of the initial model of the run or of
+ * {@link Algorithm.teacher}, or expected returns of the current value head.
  */
-export type ScoringPolicy = 'current' | 'reference' | 'critic';
+export type ScoringPolicy = 'current' | 'reference' | 'critic' | 'teacher';
 
 /** Sequences to score before a step can be planned. */
 export interface ScoringRequest {
@@ -39,6 +40,8 @@ export interface ScoringRequest {
   readonly policies: readonly ScoringPolicy[];
   /** The rows to score. */
   readonly data: readonly TrainingDatum[];
+  /** The rows that the teacher scores instead, where its prompts differ. @default `data` */
+  readonly teacherData?: readonly TrainingDatum[];
 }
 
 /**
@@ -59,6 +62,10 @@ export interface StepContext {
   readonly seed: number;
   /** Maximum tokens of one batch, prompts included, from the runtime's capabilities. @default no limit */
   readonly maxBatchTokens?: number;
+  /** Maximum tokens of a row that the teacher can score. @default no limit */
+  readonly maxTeacherTokens?: number;
+  /** Token ids of {@link Algorithm.teacherPrompts}, in order; null for a conversation that the model cannot render. @default none */
+  readonly prompts?: readonly (readonly number[] | null)[];
   /** Scores requested by {@link Algorithm.scoring}. @default none */
   readonly scores?: SequenceScores;
 }
@@ -93,6 +100,13 @@ export interface Algorithm {
   readonly groupSize: number;
   /** Whether the model needs a value head: allows `critic` scoring and value targets. @default false */
   readonly needsValueHead?: boolean;
+  /** The model behind the scores of `teacher`. @default none */
+  readonly teacher?: Teacher;
+  /**
+   * Prompts that the teacher has instead of those of the rollouts. The trainer renders them with the chat template of the
+   * model, and passes their token ids to `scoring` and `planStep` as `context.prompts`, with the same groups.
+   */
+  teacherPrompts?(groups: readonly CollectedGroup[]): readonly PromptRequest[];
   /**
    * The scores required before planning; null when none are. The trainer requests them from the runtime and passes them
    * to `planStep` with the same groups. Optional for algorithms without scoring.

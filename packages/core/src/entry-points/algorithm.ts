@@ -38,5 +38,6 @@ export type {
   RewardResult,
   RewardVerdict,
 } from '../algorithm/reward-function.ts';
+export type { EndpointTeacher, ExternalTeacher, PromptRequest, Teacher } from '../algorithm/teacher.ts';
 export type { TrainedInterval, Trajectory, TrajectoryGroup, TrajectoryRow } from '../algorithm/trajectory.ts';
 export type { Transition } from '../algorithm/transition.ts';

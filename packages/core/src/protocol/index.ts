@@ -86,6 +86,7 @@ export type {
   StepSummary,
   TrainingEvent,
   TrainingSummary,
+  UnsolvedTask,
 } from './records/training-event.ts';
 export {
   evaluationSummarySchema,

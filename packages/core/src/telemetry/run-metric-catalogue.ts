@@ -1,5 +1,7 @@
-/** The metrics that a run records for each step, in the order of the documentation. */
-export const runMetrics = {
+import { preferenceMetrics, teacherMetrics } from './recipe-metric-catalogue.ts';
+
+/** The metrics of all algorithms and of prompt searches, in the order of the documentation. */
+const commonMetrics = {
   rewardMean: {
     name: 'reward/mean',
     unit: 'reward',
@@ -302,34 +304,6 @@ export const runMetrics = {
   },
   valueClipFraction: { name: 'value/clip_fraction', unit: 'share', title: 'Clip fraction of the value head' },
 
-  preferencePairs: { name: 'preference/pairs', unit: 'pairs', title: 'Preference pairs of dpo' },
-  preferenceLoss: {
-    name: 'preference/loss',
-    unit: 'number',
-    bounds: [0, null],
-    better: 'lower',
-    title: 'Loss of the pairs',
-  },
-  preferenceMargin: {
-    name: 'preference/margin',
-    unit: 'number',
-    better: 'higher',
-    title: 'Margin of the chosen responses',
-  },
-  preferenceAccuracy: {
-    name: 'preference/accuracy',
-    unit: 'share',
-    better: 'higher',
-    title: 'Share of pairs in the right order',
-  },
-  preferenceKl: {
-    name: 'preference/kl',
-    unit: 'nats',
-    bounds: [0, null],
-    title: 'Reference point of kto: divergence of responses from the initial model',
-  },
-  preferenceDesirable: { name: 'preference/desirable', unit: 'share', title: 'Share of desirable rollouts of kto' },
-
   learningRate: {
     name: 'optim/learning_rate',
     unit: 'ratio',
@@ -357,6 +331,7 @@ export const runMetrics = {
     note: 'The number of equally likely tasks with the same spread of draws.',
   },
   untriedTasks: { name: 'curriculum/tasks_untried', unit: 'tasks', title: 'Tasks without results' },
+  tasksSetAside: { name: 'curriculum/tasks_set_aside', unit: 'tasks', title: 'Tasks that no rollout has solved' },
   tasksByPassRate: { name: 'curriculum/tasks_<range>', unit: 'tasks', title: 'Tasks by pass rate in percent' },
 
   validationScore: {
@@ -396,3 +371,10 @@ export const runMetrics = {
     note: 'With the training runtime, judges and the optimiser model; absent without a known price.',
   },
 } as const;
+
+/** The metrics that a run records for each step; those of a group in the order of the documentation. */
+export const runMetrics: typeof commonMetrics & typeof preferenceMetrics & typeof teacherMetrics = {
+  ...commonMetrics,
+  ...preferenceMetrics,
+  ...teacherMetrics,
+};

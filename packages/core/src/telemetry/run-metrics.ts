@@ -83,6 +83,7 @@ export const metricGroups: Readonly<Record<string, string>> = {
   value: 'Value head',
   preference: 'Preferences',
   optim: 'Optimizer',
+  teacher: 'Teacher',
   curriculum: 'Curriculum',
   validation: 'Versions of a prompt search',
   search: 'Budget of a prompt search',

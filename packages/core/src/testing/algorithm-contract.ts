@@ -213,11 +213,18 @@ const groups: readonly CollectedGroup[] = [
   },
 ];
 
-/** The plan of an algorithm, with its requested scores: those of the sampling policy. */
+/** The plan of an algorithm, with its requested scores: those of the sampling policy. A teacher has higher ones. */
 function planOf(algorithm: Algorithm, groups: readonly CollectedGroup[], given: StepContext): StepPlan {
   const request = algorithm.scoring?.(groups, given) ?? null;
   if (request === null) return algorithm.planStep(groups, given);
-  const sampled = request.data.map(({ samplingLogprobs }) => samplingLogprobs);
-  const scores = Object.fromEntries(request.policies.map((policy) => [policy, sampled]));
+  const { data, policies, teacherData = data } = request;
+  const scores = Object.fromEntries(
+    policies.map((policy) => [
+      policy,
+      policy === 'teacher'
+        ? teacherData.map(({ samplingLogprobs }) => samplingLogprobs.map((own) => own + 0.25))
+        : data.map(({ samplingLogprobs }) => samplingLogprobs),
+    ]),
+  );
   return algorithm.planStep(groups, { ...given, scores });
 }

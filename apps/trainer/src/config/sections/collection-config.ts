@@ -27,12 +27,22 @@ export interface CurriculumConfig {
    * @default every rollout passes in part: by its reward, scaled from `reward.range` (0 to 1) to 0 to 1
    */
   readonly passReward?: number;
+  /**
+   * The number of rollouts after which a task that none of them has solved is set aside, at least 1: it is drawn only when no other
+   * task is left, and reported with rollouts that show it (`unsolved-tasks`). It is too hard, broken, or has a wrong answer.
+   * A task is solved by a rollout that passes, at least in part.
+   *
+   * @default no task is set aside
+   */
+  readonly setAsideAfter?: number;
 }
 
 /** The curriculum settings with their defaults. */
-export interface CurriculumSettings extends Required<Omit<CurriculumConfig, 'passReward'>> {
+export interface CurriculumSettings extends Required<Omit<CurriculumConfig, 'passReward' | 'setAsideAfter'>> {
   /** Null for rewards as shares. */
   readonly passReward: number | null;
+  /** Null: no task is set aside. */
+  readonly setAsideAfter: number | null;
 }
 
 /** Validates {@link CurriculumConfig}. */
@@ -41,6 +51,7 @@ const curriculumSchema: z.ZodType<CurriculumSettings> = z.strictObject({
   floor: z.number().gt(0).max(1).default(0.2),
   memory: z.number().min(0).max(1).default(0.5),
   passReward: z.number().nullable().default(null),
+  setAsideAfter: z.int().min(1).nullable().default(null),
 });
 
 /** Scheduling of the rollouts of training steps. */

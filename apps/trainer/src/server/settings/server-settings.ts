@@ -1,7 +1,7 @@
 import type { AlgorithmType } from '@agentlightning/algorithms';
 
 /** The algorithms that a server can use by name. */
-export type ServerAlgorithm = Exclude<AlgorithmType, 'custom'>;
+export type ServerAlgorithm = Exclude<AlgorithmType, 'custom' | 'distillation'>;
 
 /** The settings of `agl server`. `setting-table.ts` has their defaults, flags and environment variables. */
 export interface ServerSettings extends RunDefaults {

@@ -37,6 +37,7 @@ const algorithms = {
   'rejection-sampling': 'rejection-sampling',
   dpo: 'dpo',
   kto: 'kto',
+  sdpo: 'sdpo',
 } as const satisfies { readonly [TName in ServerAlgorithm]: TName };
 
 const text = z.string().min(1);

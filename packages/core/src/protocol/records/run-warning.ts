@@ -27,6 +27,7 @@ export const warningNames = [
   'unmatched-selector',
   'several-model-names',
   'reward-out-of-range',
+  'unsolved-tasks',
 ] as const;
 
 /** The name of a warning about a run. */

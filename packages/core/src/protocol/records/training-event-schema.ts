@@ -89,6 +89,9 @@ const trainingSummary: z.ZodType<TrainingSummary> = z.object({
       lossCurve: z.array(z.number()),
       constantResponse: z.object({ text: z.string(), reward: z.number(), seenShare: z.number() }).nullable(),
       final: z.object({ step: z.int(), selectedOn: heldOutTasks.nullable(), candidates: z.int() }),
+      unsolvedTasks: z
+        .array(z.object({ task: z.int(), rollouts: z.int(), examples: z.array(z.string()) }))
+        .exactOptional(),
     })
     .exactOptional(),
   prompts: promptsOutcome.exactOptional(),

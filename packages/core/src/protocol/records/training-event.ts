@@ -64,6 +64,16 @@ export interface FinalCheckpoint {
   readonly candidates: number;
 }
 
+/** A training task that no rollout has solved. */
+export interface UnsolvedTask {
+  /** Its index in `tasks.train`. */
+  readonly task: number;
+  /** The number of its rollouts. */
+  readonly rollouts: number;
+  /** Ids of the last ones. */
+  readonly examples: readonly string[];
+}
+
 /** The result of a run. */
 export interface TrainingSummary {
   readonly runId: string;
@@ -100,6 +110,8 @@ export interface TrainingSummary {
     readonly constantResponse: ConstantResponse | null;
     /** The checkpoint that the run ended with, which `after` measures. */
     readonly final: FinalCheckpoint;
+    /** The training tasks that the curriculum has set aside, by index. @default [] */
+    readonly unsolvedTasks?: readonly UnsolvedTask[];
   };
   /** The result of a prompt search. @default absent in a training run */
   readonly prompts?: PromptsOutcome;

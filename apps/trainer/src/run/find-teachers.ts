@@ -1,0 +1,76 @@
+import { createAlgorithm } from '@agentlightning/algorithms';
+import { parseAlgorithmOptions } from '@agentlightning/algorithms/internal';
+import { AgentLightningError, type Store } from '@agentlightning/core';
+import type { Teacher } from '@agentlightning/core/algorithm';
+import { parseCheckpointReference } from '../config/checkpoint-reference.ts';
+import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
+import { learnerOf } from '../config/policy-learner.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { chooseCheckpoint } from './choose-checkpoint.ts';
+import { readRunState } from './run-state.ts';
+import { type TeacherCheckpoint, teacherCheckpointSchema } from './teacher-checkpoint.ts';
+import { baseModelOf, readSourceSettings, type SourceSettings } from './warm-start.ts';
+
+/** The teacher of a policy's algorithm; null without one. */
+export function teacherOf(policy: ResolvedPolicy): Teacher | null {
+  return learnerOf(policy, policyKey(policy))?.teacher ?? null;
+}
+
+/**
+ * Finds the checkpoints of other runs that the policies of a configuration learn from, by policy.
+ *
+ * @throws AgentLightningError NOT_FOUND without the run or the checkpoint, CONFIG when the run is a prompt search, or several policies
+ *   could be meant
+ */
+export async function findTeachers(
+  store: Store,
+  config: ResolvedConfig,
+): Promise<Readonly<Record<string, TeacherCheckpoint>>> {
+  const found: Record<string, TeacherCheckpoint> = {};
+  for (const policy of config.policies) {
+    const teacher = teacherOf(policy);
+    if (teacher === null || typeof teacher === 'string' || !('run' in teacher)) continue;
+    found[policyKey(policy)] = await findTeacher(store, teacher.run, { policy, dataDir: config.dataDir });
+  }
+  return found;
+}
+
+async function findTeacher(
+  store: Store,
+  reference: string,
+  { policy, dataDir }: { readonly policy: ResolvedPolicy; readonly dataDir: string },
+): Promise<TeacherCheckpoint> {
+  const { runId, choice } = parseCheckpointReference(reference);
+  const run = await store.getRun(runId);
+  const { step, uris } = chooseCheckpoint(readRunState(run, dataDir), choice);
+  const [first, ...others] = Object.entries(uris);
+  const own = uris[policyKey(policy)];
+  const chosen = own === undefined ? first : ([policyKey(policy), own] as const);
+  if (chosen === undefined || (own === undefined && others.length > 0)) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `the teacher ${reference} has the policies ${Object.keys(uris).join(', ')}, and none is named ${policyKey(policy)}`,
+      remedy: 'Use a run with one policy, or with the same names in `policies`.',
+    });
+  }
+  const [name, uri] = chosen;
+  const source = readSourceSettings(run);
+  const settings = source.policies.find((each) => policyKey(each) === name);
+  return teacherCheckpointSchema.parse({
+    runId,
+    step,
+    uri,
+    baseModel: baseModelOf(source, settings?.name ?? null),
+    lora: source.runtime.lora ?? null,
+    hasValueHead: hasValueHead(settings),
+  });
+}
+
+/** Whether the policy of a stored configuration was trained with a value head. Custom algorithms are not stored. */
+function hasValueHead(settings: SourceSettings['policies'][number] | undefined): boolean {
+  try {
+    return createAlgorithm(parseAlgorithmOptions(settings?.algorithm)).needsValueHead === true;
+  } catch {
+    return false;
+  }
+}
