@@ -9,6 +9,8 @@ import { agentLightningAttributes, modelCallAttributes, productionAttributes } f
 export interface ProductionTrace {
   /** The version of the deployment that served it, such as `run-1a2b@30`; null when unknown. */
   readonly version: string | null;
+  /** The candidate that the request was for, where it was away; null otherwise. */
+  readonly fallbackFrom: string | null;
   /** The user, as the application names them; null when unknown. */
   readonly user: string | null;
   /** The conversation or session; null when unknown. */
@@ -67,6 +69,7 @@ export function productionFacts(spans: readonly Span[]): ProductionFacts {
   ];
   return {
     version: firstText(sources, [productionAttributes.version]),
+    fallbackFrom: firstText(sources, [productionAttributes.fallbackFrom]),
     user: firstText(sources, userNames),
     conversation: firstText(sources, conversationNames),
     input: inputOf(root?.attributes ?? {}) ?? inputOfCalls(spans),
@@ -75,9 +78,10 @@ export function productionFacts(spans: readonly Span[]): ProductionFacts {
 }
 
 /** The metadata of a rollout of a deployment. */
-export function productionMetadata({ version, user, conversation }: ProductionTrace): JsonObject {
+export function productionMetadata({ version, fallbackFrom, user, conversation }: ProductionTrace): JsonObject {
   return {
     [productionAttributes.version]: version,
+    ...(fallbackFrom === null ? {} : { [productionAttributes.fallbackFrom]: fallbackFrom }),
     ...(user === null ? {} : { [productionAttributes.user]: user }),
     ...(conversation === null ? {} : { [productionAttributes.conversation]: conversation }),
   };
@@ -87,6 +91,7 @@ export function productionMetadata({ version, user, conversation }: ProductionTr
 export function readProductionMetadata(metadata: JsonObject | null): ProductionTrace {
   return {
     version: textOf(metadata?.[productionAttributes.version]),
+    fallbackFrom: textOf(metadata?.[productionAttributes.fallbackFrom]),
     user: textOf(metadata?.[productionAttributes.user]),
     conversation: textOf(metadata?.[productionAttributes.conversation]),
   };

@@ -136,6 +136,10 @@ export const productionAttributes = {
   deployment: 'agentlightning.deployment',
   /** The version of the deployment that served the request. */
   version: 'agentlightning.deployment.version',
+  /** The candidate that the request was for, where it was away and another version served it. */
+  fallbackFrom: 'agentlightning.deployment.fallback_from',
+  /** Why it was away. */
+  fallbackReason: 'agentlightning.deployment.fallback_reason',
   /** OpenTelemetry's name of the user. */
   user: 'user.id',
   /** OpenTelemetry's name of the conversation. */
