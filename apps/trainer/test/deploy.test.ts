@@ -6,7 +6,8 @@ import { modelCallToSpan } from '@agentlightning/core/spans';
 import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandOutputs } from '../src/cli/output/command-outputs.ts';
-import { type ModelVersion, promote, rollback } from '../src/deployments/deployment-record.ts';
+import { promote, rollback } from '../src/deployments/change-deployment.ts';
+import type { ModelVersion } from '../src/deployments/deployment-record.ts';
 import { runAgl } from './agl-command.ts';
 import { smallTrainer, trainSmall } from './small-trainer.ts';
 
@@ -33,6 +34,7 @@ function promptsVersion(name: string): ModelVersion {
     data: null,
     configSha256: '0'.repeat(64),
     location: null,
+    source: null,
     digest: `sha256:${name}`,
     prompts: { answering: { template: `${name}: {question}` } },
     reward: 0.5,

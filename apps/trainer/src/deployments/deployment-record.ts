@@ -1,25 +1,39 @@
-import { AgentLightningError, type JsonObject, type Run, type Store } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
+import type { JsonObject, Run } from '@agentlightning/core';
 import { readRunProgress } from '@agentlightning/core/protocol';
+import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import { z } from 'zod';
-import { acquireRunLease } from '../run/run-lease.ts';
+
+/** Where a model is served from. */
+export type ModelSource =
+  | { readonly type: 'embedded' }
+  | { readonly type: 'grpc'; readonly address: string; readonly lora: LoraConfig | null }
+  | {
+      readonly type: 'endpoint';
+      /** Up to and with `/v1`. */
+      readonly baseUrl: string;
+      readonly model: string;
+      /** The environment variable with its key; null for none. */
+      readonly apiKeyEnv: string | null;
+    };
 
 /** A version of a model or of prompts, with its origin. */
 export interface ModelVersion {
-  /** Such as `run-1a2b@30`. */
+  /** Such as `run-1a2b@30`, or the name of a model that no run has made. */
   readonly version: string;
-  /** Weights of a checkpoint, a model at a vendor, or prompts. */
-  readonly kind: 'weights' | 'vendor' | 'prompts';
-  /** The run that made it. */
-  readonly run: string;
+  /** Weights of a checkpoint, a model that a vendor trained, prompts, or a model of an endpoint that no run has made. */
+  readonly kind: 'weights' | 'vendor' | 'prompts' | 'endpoint';
+  /** The run that made it; null for none. */
+  readonly run: string | null;
   /** The step of its checkpoint; null for a vendor's model and prompts. */
   readonly step: number | null;
   /** The base model; null when the runtime chose it. */
   readonly baseModel: string | null;
   /** The training data: the text that identifies it in the run. */
   readonly data: string | null;
-  /** SHA-256 of the configuration of the run. */
-  readonly configSha256: string;
+  /** SHA-256 of the configuration of the run; null without one. */
+  readonly configSha256: string | null;
+  /** Where it is served from; null for prompts. */
+  readonly source: ModelSource | null;
   /** The checkpoints by policy, or the name of a vendor's model; null for prompts. */
   readonly location: Readonly<Record<string, string>> | string | null;
   /** Digest of the published weights or of the prompts; null when the runtime reports none. */
@@ -33,35 +47,74 @@ export interface ModelVersion {
 /** A change of a deployment. */
 export interface DeploymentChange {
   readonly timeMs: number;
-  readonly action: 'promote' | 'rollback';
-  /** The version that is live since then. */
+  /** `canary`: a candidate gets a share of the traffic, or another share. */
+  readonly action: 'promote' | 'rollback' | 'canary';
+  /** The version that is live since then; the candidate, for a canary. */
   readonly version: string;
-  /** Null for the first version. */
+  /** What it replaces; the live version, for a canary. Null for the first version. */
   readonly previous: string | null;
-  /** Who did it. */
+  /** The share of the candidate, in (0, 1]; null without one. */
+  readonly share: number | null;
+  /** Who did it: a user of the machine, or `agl serve` for automatic changes. */
   readonly by: string;
   /** Empty without a reason. */
   readonly reason: string;
+}
+
+/** A version that is tried on a part of the traffic. */
+export interface DeploymentCandidate {
+  readonly version: string;
+  /** Share of the users, in (0, 1]. */
+  readonly share: number;
+  /** Key of the hash that decides who is in the share. */
+  readonly key: string;
+  /** Start of the comparison, in Unix milliseconds. */
+  readonly sinceMs: number;
+  /** Whether it becomes live as soon as it is shown to be better. */
+  readonly isPromotedWhenBetter: boolean;
+  /** It is rolled back when its traces are shown to cost more than this multiple of those of the live version. */
+  readonly maxCostRatio: number;
 }
 
 /** What a deployment serves, in the state of its run. */
 export interface DeploymentState {
   /** The live version; null before the first promotion. */
   readonly live: string | null;
-  /** All versions that were live, in order of their first promotion. */
+  /** Null when all traffic has the live version. */
+  readonly candidate: DeploymentCandidate | null;
+  /** All versions that were live or candidates, in the order in which they were deployed. */
   readonly versions: readonly ModelVersion[];
   /** Oldest first. */
   readonly history: readonly DeploymentChange[];
 }
 
+const lora: z.ZodType<LoraConfig> = z.object({
+  rank: z.int(),
+  alpha: z.number().optional(),
+  targetModules: z.array(z.string()).optional(),
+}) as z.ZodType<LoraConfig>;
+
+const source: z.ZodType<ModelSource> = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('embedded') }),
+  z.object({ type: z.literal('grpc'), address: z.string(), lora: lora.nullable() }),
+  z.object({
+    type: z.literal('endpoint'),
+    baseUrl: z.string(),
+    model: z.string(),
+    apiKeyEnv: z.string().nullable(),
+  }),
+]);
+
 const modelVersion: z.ZodType<ModelVersion> = z.object({
   version: z.string(),
-  kind: z.enum(['weights', 'vendor', 'prompts']),
-  run: z.string(),
+  kind: z.enum(['weights', 'vendor', 'prompts', 'endpoint']),
+  run: z.string().nullable(),
   step: z.int().nullable(),
   baseModel: z.string().nullable(),
   data: z.string().nullable(),
-  configSha256: z.string(),
+  configSha256: z.string().nullable(),
+  // Absent in earlier records.
+  source: source.nullable().default(null),
   location: z.union([z.record(z.string(), z.string()), z.string(), z.null()]),
   digest: z.string().nullable(),
   prompts: z.record(z.string(), z.json()).nullable(),
@@ -70,16 +123,27 @@ const modelVersion: z.ZodType<ModelVersion> = z.object({
 
 const change: z.ZodType<DeploymentChange> = z.object({
   timeMs: z.number(),
-  action: z.enum(['promote', 'rollback']),
+  action: z.enum(['promote', 'rollback', 'canary']),
   version: z.string(),
   previous: z.string().nullable(),
+  share: z.number().nullable().default(null),
   by: z.string(),
   reason: z.string(),
+});
+
+const candidate: z.ZodType<DeploymentCandidate> = z.object({
+  version: z.string(),
+  share: z.number(),
+  key: z.string(),
+  sinceMs: z.number(),
+  isPromotedWhenBetter: z.boolean(),
+  maxCostRatio: z.number(),
 });
 
 // A deployment that only collects traces has none of these.
 const deploymentState: z.ZodType<DeploymentState> = z.object({
   live: z.string().nullable().default(null),
+  candidate: candidate.nullable().default(null),
   versions: z.array(modelVersion).default([]),
   history: z.array(change).default([]),
 });
@@ -87,113 +151,4 @@ const deploymentState: z.ZodType<DeploymentState> = z.object({
 /** Reads what a deployment serves; null for a run of another kind. */
 export function readDeployment(run: Run): DeploymentState | null {
   return readRunProgress(run).kind === 'deployment' ? deploymentState.parse(run.state) : null;
-}
-
-/** Who changes a deployment, and why. */
-export interface ChangeAuthor {
-  readonly by: string;
-  readonly reason: string;
-}
-
-/**
- * Makes a version live, and creates the deployment if it does not exist.
- *
- * @throws AgentLightningError CONFLICT when a run of another kind has this name, or when another change was faster
- */
-export async function promote(
-  store: Store,
-  name: string,
-  { version, ...author }: ChangeAuthor & { readonly version: ModelVersion },
-): Promise<DeploymentState> {
-  return await update(store, name, author, (state) => ({
-    action: 'promote',
-    live: version,
-    versions: [...state.versions.filter((each) => each.version !== version.version), version],
-  }));
-}
-
-/**
- * Makes the previous live version live again.
- *
- * @throws AgentLightningError NOT_FOUND without a previous version, CONFLICT as {@link promote}
- */
-export async function rollback(store: Store, name: string, author: ChangeAuthor): Promise<DeploymentState> {
-  return await update(store, name, author, ({ live, versions, history }) => {
-    const earlier = history.findLast(({ version, action }) => version === live && action === 'promote')?.previous;
-    const previous = versions.find(({ version }) => version === earlier);
-    if (previous !== undefined) return { action: 'rollback', live: previous, versions };
-    throw new AgentLightningError({
-      code: 'NOT_FOUND',
-      message: `the deployment ${name} has no version before ${live ?? 'its first one'}`,
-      remedy: `Promote one: \`agl deploy <run>@<checkpoint> --to ${name}\`.`,
-    });
-  });
-}
-
-/** The live version after a change. */
-interface Changed {
-  readonly action: DeploymentChange['action'];
-  readonly live: ModelVersion;
-  readonly versions: readonly ModelVersion[];
-}
-
-async function update(
-  store: Store,
-  name: string,
-  { by, reason }: ChangeAuthor,
-  change: (state: DeploymentState) => Changed,
-): Promise<DeploymentState> {
-  const before = await findOrCreateDeployment(store, name);
-  const lease = await acquireRunLease(store, name);
-  try {
-    const run = await store.getRun(name);
-    const state = deploymentOf(run);
-    if (state.history.length !== before.history.length) throw fasterChange(name, state);
-    const { action, live, versions } = change(state);
-    const entry = { timeMs: systemClock.now(), action, version: live.version, previous: state.live, by, reason };
-    const next = { live: live.version, versions, history: [...state.history, entry] };
-    const prompts = live.prompts === null ? {} : { prompts: { best: live.version, prompts: live.prompts } };
-    // Another process that took the lease in the meantime is found here.
-    await lease.renew();
-    const record: JsonObject = JSON.parse(JSON.stringify({ ...run.state, kind: 'deployment', ...next, ...prompts }));
-    await store.updateRun(name, { state: record });
-    return next;
-  } finally {
-    await lease.release();
-  }
-}
-
-async function findOrCreateDeployment(store: Store, name: string): Promise<DeploymentState> {
-  try {
-    return deploymentOf(await store.getRun(name));
-  } catch (error) {
-    if (!AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND') throw error;
-  }
-  try {
-    await store.createRun({ runId: name, name, config: {} });
-    return deploymentOf(await store.updateRun(name, { state: { kind: 'deployment' } }));
-  } catch (error) {
-    // The first trace, or another promotion, has created it.
-    if (!AgentLightningError.isInstance(error) || error.code !== 'CONFLICT') throw error;
-    return deploymentOf(await store.getRun(name));
-  }
-}
-
-function deploymentOf(run: Run): DeploymentState {
-  const deployment = readDeployment(run);
-  if (deployment !== null) return deployment;
-  throw new AgentLightningError({
-    code: 'CONFLICT',
-    message: `${run.runId} is a run of the kind ${readRunProgress(run).kind}, not a deployment`,
-    remedy: 'Choose another name for the deployment.',
-  });
-}
-
-function fasterChange(name: string, { live, history }: DeploymentState): AgentLightningError {
-  const by = history.at(-1)?.by ?? 'another process';
-  return new AgentLightningError({
-    code: 'CONFLICT',
-    message: `the deployment ${name} was changed at the same time: ${by} made ${live ?? 'another version'} live`,
-    remedy: 'Read `agl deployments`, and repeat the command if it is still right.',
-  });
 }

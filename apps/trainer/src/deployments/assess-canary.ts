@@ -1,0 +1,47 @@
+import { AgentLightningError, type Store } from '@agentlightning/core';
+import { type Prices, pricesOf } from '@agentlightning/core/protocol';
+import { type CanaryEvidence, type KnownCosts, readCanaryEvidence } from './canary-evidence.ts';
+import { type CanaryVerdict, judgeCanary } from './canary-verdict.ts';
+import type { DeploymentState } from './deployment-record.ts';
+
+/** The state of a trial. */
+export interface CanaryAssessment extends CanaryVerdict {
+  readonly evidence: CanaryEvidence;
+}
+
+/**
+ * Compares the candidate of a deployment with its live version, by the traces since the start of the trial.
+ *
+ * @param knownCosts - costs that an earlier assessment of the same trial has read
+ * @returns null without a candidate
+ */
+export async function assessCanary(
+  store: Store,
+  deployment: string,
+  { live, candidate, versions }: DeploymentState,
+  knownCosts: KnownCosts = new Map(),
+): Promise<CanaryAssessment | null> {
+  if (candidate === null || live === null) return null;
+  const runs = versions.filter(({ version }) => version === live || version === candidate.version);
+  const prices = await pricesOfRuns(store, runs.flatMap(({ run }) => run ?? []));
+  const { version, sinceMs, maxCostRatio } = candidate;
+  const evidence = await readCanaryEvidence(store, { deployment, live, candidate: version, sinceMs, prices }, knownCosts);
+  return { ...judgeCanary(evidence, maxCostRatio), evidence };
+}
+
+/** The prices in the configurations of runs; those of the later runs count where both have one. */
+async function pricesOfRuns(store: Store, runIds: readonly string[]): Promise<Prices | null> {
+  const found = await Promise.all(
+    runIds.map((runId) =>
+      store.getRun(runId).then(pricesOf, (error: unknown) => {
+        // A deleted run has no prices.
+        if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') return null;
+        throw error;
+      }),
+    ),
+  );
+  const known = found.filter((prices) => prices !== null);
+  const models = Object.assign({}, ...known.map((prices) => prices.models)) as Prices['models'];
+  const last = known.at(-1);
+  return last === undefined ? null : { ...last, models };
+}

@@ -1,0 +1,198 @@
+import type { Store } from '@agentlightning/core';
+import { costOfCalls, type Prices, usageOfSpans } from '@agentlightning/core/protocol';
+import { readProductionMetadata } from '@agentlightning/core/spans';
+import type { FoundRollout } from '@agentlightning/core/store';
+
+/** The two sides of a trial. */
+export type CanaryArm = 'live' | 'candidate';
+
+/** What is known of one side. Each user counts once in each list, with the first trace that has the value. */
+export interface ArmEvidence {
+  /** Number of traces. */
+  readonly traces: number;
+  /** Number of users, of conversations where the user is unknown, and of traces where both are. */
+  readonly units: number;
+  /** In the order in which they became known. */
+  readonly scores: readonly number[];
+  /** 1 for a failed first trace, 0 otherwise. A call that the candidate was away for is its failure. */
+  readonly failures: readonly number[];
+  /** Seconds. */
+  readonly latencies: readonly number[];
+  /** In the currency of the prices; null where a price is unknown. */
+  readonly costs: readonly (number | null)[];
+  /** Number of traces at the end that failed without a success between them. */
+  readonly failuresInARow: number;
+}
+
+/** What is known of both sides. */
+export type CanaryEvidence = Readonly<Record<CanaryArm, ArmEvidence>>;
+
+/** The trial to read. */
+export interface CanaryQuery {
+  readonly deployment: string;
+  readonly live: string;
+  readonly candidate: string;
+  readonly sinceMs: number;
+  /** Null when no price is known. */
+  readonly prices: Prices | null;
+}
+
+/** The costs of traces that were read already, by rollout. */
+export type KnownCosts = Map<string, number | null>;
+
+/** First traces of users whose cost is read, of each side; reading a trace is slow. */
+const maxCosts = 2000;
+
+const pageSize = 1000;
+
+/** A trace of one side. */
+interface Trace {
+  readonly rolloutId: string;
+  readonly unit: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly isFailed: boolean;
+  /** Null without one, or with feedback. */
+  readonly reward: number | null;
+}
+
+/** Reads the traces and the feedback of a trial. The side of a trace is the version that it was for, also where that was away. */
+export async function readCanaryEvidence(
+  store: Store,
+  query: CanaryQuery,
+  knownCosts: KnownCosts = new Map(),
+): Promise<CanaryEvidence> {
+  const traces = await readTraces(store, query);
+  const feedback = await readScores(store, query);
+  const evidence = async (arm: CanaryArm): Promise<ArmEvidence> => {
+    const all = traces[arm];
+    const first = firstOfUnits(all);
+    const costs = query.prices === null ? [] : await readCosts(store, { first, prices: query.prices, knownCosts });
+    return {
+      traces: all.length,
+      units: first.length,
+      scores: scoresOf(all, feedback),
+      failures: first.map(({ isFailed }) => Number(isFailed)),
+      latencies: first.map(({ startMs, endMs }) => Math.max(0, endMs - startMs) / 1000),
+      costs,
+      failuresInARow: all.length - 1 - all.findLastIndex(({ isFailed }) => !isFailed),
+    };
+  };
+  return { live: await evidence('live'), candidate: await evidence('candidate') };
+}
+
+async function readTraces(
+  store: Store,
+  { deployment, live, candidate, sinceMs }: CanaryQuery,
+): Promise<Readonly<Record<CanaryArm, readonly Trace[]>>> {
+  const traces: Record<CanaryArm, Trace[]> = { live: [], candidate: [] };
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<Store['searchRollouts']>> = await store.searchRollouts({
+      runId: deployment,
+      modeIn: ['production'],
+      startTimeFromMs: sinceMs,
+      sortOrder: 'asc',
+      limit: pageSize,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    for (const found of page.items) {
+      const { version, fallbackFrom } = readProductionMetadata(found.rollout.metadata);
+      const assigned = fallbackFrom ?? version;
+      if (assigned !== live && assigned !== candidate) continue;
+      traces[assigned === candidate ? 'candidate' : 'live'].push(traceOf(found, fallbackFrom !== null));
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return traces;
+}
+
+function traceOf({ rollout, reward }: FoundRollout, isFallenBack: boolean): Trace {
+  const { rolloutId, startTimeMs, endTimeMs, status, metadata } = rollout;
+  const { user, conversation } = readProductionMetadata(metadata);
+  const unit = user === null ? (conversation === null ? `t:${rolloutId}` : `c:${conversation}`) : `u:${user}`;
+  return {
+    rolloutId,
+    unit,
+    startMs: startTimeMs,
+    endMs: endTimeMs ?? startTimeMs,
+    isFailed: isFallenBack || status === 'failed',
+    reward,
+  };
+}
+
+/** The first feedback with a score of each rollout. */
+async function readScores(
+  store: Store,
+  { deployment, sinceMs }: CanaryQuery,
+): Promise<ReadonlyMap<string, { readonly timeMs: number; readonly score: number }>> {
+  const scores = new Map<string, { readonly timeMs: number; readonly score: number }>();
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<Store['queryFeedback']>> = await store.queryFeedback({
+      runId: deployment,
+      timeFromMs: sinceMs,
+      limit: pageSize,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    for (const { rolloutId, timeMs, score } of page.items) {
+      const known = scores.get(rolloutId);
+      if (score !== undefined && (known === undefined || timeMs < known.timeMs)) scores.set(rolloutId, { timeMs, score });
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return scores;
+}
+
+/**
+ * The first score of each user, in the order in which scores became known: feedback when it was given, and the reward of a scorer at the
+ * end of the trace. Later scores of a user are not independent of the first, and an order that later looks keep is what a sequential
+ * test needs.
+ */
+function scoresOf(
+  traces: readonly Trace[],
+  feedback: ReadonlyMap<string, { readonly timeMs: number; readonly score: number }>,
+): readonly number[] {
+  const scored = traces.flatMap(({ rolloutId, unit, endMs, reward }) => {
+    const given = feedback.get(rolloutId);
+    if (given !== undefined) return [{ unit, ...given }];
+    return reward === null ? [] : [{ unit, timeMs: endMs, score: reward }];
+  });
+  const seen = new Set<string>();
+  const ordered = scored.toSorted((one, other) => one.timeMs - other.timeMs);
+  return ordered.flatMap(({ unit, score }) => {
+    if (seen.has(unit)) return [];
+    seen.add(unit);
+    return [score];
+  });
+}
+
+function firstOfUnits(traces: readonly Trace[]): readonly Trace[] {
+  const seen = new Set<string>();
+  return traces.filter(({ unit }) => {
+    const isNew = !seen.has(unit);
+    seen.add(unit);
+    return isNew;
+  });
+}
+
+async function readCosts(
+  store: Store,
+  {
+    first,
+    prices,
+    knownCosts,
+  }: { readonly first: readonly Trace[]; readonly prices: Prices; readonly knownCosts: KnownCosts },
+): Promise<readonly (number | null)[]> {
+  const ids = first.slice(0, maxCosts).map(({ rolloutId }) => rolloutId);
+  let unknown = ids.filter((id) => !knownCosts.has(id));
+  while (unknown.length > 0) {
+    const read = await store.readTraces(unknown.slice(0, pageSize));
+    for (const { rolloutId, spans } of read) {
+      const { amount, missing } = costOfCalls(usageOfSpans(spans), prices);
+      knownCosts.set(rolloutId, missing.length > 0 ? null : amount);
+    }
+    unknown = unknown.slice(read.length);
+  }
+  return ids.map((id) => knownCosts.get(id) ?? null);
+}
