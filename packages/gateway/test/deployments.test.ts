@@ -36,6 +36,10 @@ function completion(response: ServerResponse, text: string): void {
   response.end(JSON.stringify({ ...body, choices: [{ index: 0, message, finish_reason: 'stop' }] }));
 }
 
+function respondWith(next: (response: ServerResponse) => void): void {
+  respond = next;
+}
+
 function upstreams(): readonly Upstream[] {
   return [
     { baseUrl: stable.baseUrl, model: 'weights-1', versions: ['run-1@1'], capture: 'text' },
@@ -112,9 +116,9 @@ test('each call is a trace of the deployment with its version and user, and its 
 
 test.each([
   ['refuses connections', async () => await candidate[Symbol.asyncDispose]()],
-  ['responds with 503', () => void (respond = (response) => response.writeHead(503).end())],
-  ['responds with 429', () => void (respond = (response) => response.writeHead(429).end())],
-  ['sends no byte in time', () => void (respond = () => undefined)],
+  ['responds with 503', () => respondWith((response) => response.writeHead(503).end())],
+  ['responds with 429', () => respondWith((response) => response.writeHead(429).end())],
+  ['sends no byte in time', () => respondWith(() => undefined)],
 ])('the stable version responds when the candidate %s, and the trace says so', async (_, break_) => {
   route = { ...route, candidate: { version: 'run-2@1', share: 1, key: 'a key' } };
   const gateway = await start({ firstByteTimeoutMs: 200 });

@@ -23,9 +23,16 @@ export async function assessCanary(
 ): Promise<CanaryAssessment | null> {
   if (candidate === null || live === null) return null;
   const runs = versions.filter(({ version }) => version === live || version === candidate.version);
-  const prices = await pricesOfRuns(store, runs.flatMap(({ run }) => run ?? []));
+  const prices = await pricesOfRuns(
+    store,
+    runs.flatMap(({ run }) => run ?? []),
+  );
   const { version, sinceMs, maxCostRatio } = candidate;
-  const evidence = await readCanaryEvidence(store, { deployment, live, candidate: version, sinceMs, prices }, knownCosts);
+  const evidence = await readCanaryEvidence(
+    store,
+    { deployment, live, candidate: version, sinceMs, prices },
+    knownCosts,
+  );
   return { ...judgeCanary(evidence, maxCostRatio), evidence };
 }
 

@@ -137,7 +137,8 @@ async function readScores(
     });
     for (const { rolloutId, timeMs, score } of page.items) {
       const known = scores.get(rolloutId);
-      if (score !== undefined && (known === undefined || timeMs < known.timeMs)) scores.set(rolloutId, { timeMs, score });
+      if (score !== undefined && (known === undefined || timeMs < known.timeMs))
+        scores.set(rolloutId, { timeMs, score });
     }
     cursor = page.nextCursor;
   } while (cursor !== null);

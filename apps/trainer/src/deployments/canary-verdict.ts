@@ -71,7 +71,11 @@ interface Sides<TValue> {
   readonly candidate: readonly TValue[];
 }
 
-function compareShares(metric: CanaryMetric, { live, candidate }: Sides<number>, better: 'higher' | 'lower'): MetricVerdict {
+function compareShares(
+  metric: CanaryMetric,
+  { live, candidate }: Sides<number>,
+  better: 'higher' | 'lower',
+): MetricVerdict {
   const outside = [...live, ...candidate].find((value) => !(value >= 0 && value <= 1));
   if (outside !== undefined) return unknown(metric, `a score is outside of 0 to 1: ${outside}`);
   if (live.length === 0 || candidate.length === 0) {
@@ -92,18 +96,27 @@ function compareScaled(
   const known = [live, candidate].map((side) => side.filter((value) => value !== null));
   const [ofLive = [], ofCandidate = []] = known;
   if (ofLive.length < live.length || ofCandidate.length < candidate.length || live.length === 0) {
-    const reason = metric === 'cost' ? 'not all models have a price (`run.prices` of their runs)' : 'there are no traces yet';
+    const reason =
+      metric === 'cost' ? 'not all models have a price (`run.prices` of their runs)' : 'there are no traces yet';
     return { verdict: unknown(metric, reason), ratioLow: null };
   }
   const scale = capOfMedian * median(ofLive.slice(0, scaleUnits));
   if (ofLive.length <= scaleUnits || ofCandidate.length === 0 || scale === 0) {
-    const reason = scale === 0 ? 'most values are 0' : `the live version has ${ofLive.length} of more than ${scaleUnits} users`;
-    return { verdict: unknown(metric, ofCandidate.length === 0 ? 'the candidate has no traces yet' : reason), ratioLow: null };
+    const reason =
+      scale === 0 ? 'most values are 0' : `the live version has ${ofLive.length} of more than ${scaleUnits} users`;
+    return {
+      verdict: unknown(metric, ofCandidate.length === 0 ? 'the candidate has no traces yet' : reason),
+      ratioLow: null,
+    };
   }
   const share = (value: number): number => Math.min(1, value / scale);
-  const { before, after, low, high } = compareSequentially(ofLive.slice(scaleUnits).map(share), ofCandidate.map(share), {
-    alpha: alpha / canaryMetrics.length,
-  });
+  const { before, after, low, high } = compareSequentially(
+    ofLive.slice(scaleUnits).map(share),
+    ofCandidate.map(share),
+    {
+      alpha: alpha / canaryMetrics.length,
+    },
+  );
   const scaled = (value: number | null): number | null => (value === null ? null : value * scale);
   return {
     verdict: {
@@ -144,8 +157,12 @@ function guardOf(
   return null;
 }
 
-function textOf({ live, candidate, liveCount, candidateCount }: MetricVerdict, format: (value: number) => string): string {
-  const side = (value: number | null, count: number): string => `${value === null ? '-' : format(value)} of ${count} users`;
+function textOf(
+  { live, candidate, liveCount, candidateCount }: MetricVerdict,
+  format: (value: number) => string,
+): string {
+  const side = (value: number | null, count: number): string =>
+    `${value === null ? '-' : format(value)} of ${count} users`;
   return `${side(candidate, candidateCount)} instead of ${side(live, liveCount)}`;
 }
 

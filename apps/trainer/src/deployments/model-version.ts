@@ -4,12 +4,12 @@ import { readRunProgress } from '@agentlightning/core/protocol';
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import { z } from 'zod';
 import { parseCheckpointReference } from '../config/checkpoint-reference.ts';
+import type { EndpointModel } from '../evaluation-run/evaluate-options.ts';
 import { versionRecord } from '../prompt-search/prompts-file.ts';
 import { readSearchState } from '../prompt-search/search-run-state.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { shapeKey } from '../run/run-shape.ts';
 import { isSearchRun, readRunState } from '../run/run-state.ts';
-import type { EndpointModel } from '../evaluation-run/evaluate-options.ts';
 import type { ModelSource, ModelVersion } from './deployment-record.ts';
 
 /** The parts of the stored configuration of a run that are its origin. */
@@ -54,7 +54,15 @@ export function modelVersionOf(run: Run, reference: string, endpoint: EndpointMo
     if (model === null) throw unfinished(run.runId);
     const baseUrl = origin.runtime?.baseUrl ?? 'https://api.openai.com/v1';
     const source = endpointSource(endpoint ?? { baseUrl, model, apiKeyEnv: 'OPENAI_API_KEY' });
-    return { ...shared, version: `${run.runId}@final`, kind: 'vendor', step: null, location: model, source, ...noWeights };
+    return {
+      ...shared,
+      version: `${run.runId}@final`,
+      kind: 'vendor',
+      step: null,
+      location: model,
+      source,
+      ...noWeights,
+    };
   }
   const { step, uris } = chooseCheckpoint(state, choice);
   const digest = state.publications.findLast((each) => each.step === step)?.digest ?? null;
@@ -67,7 +75,14 @@ export function modelVersionOf(run: Run, reference: string, endpoint: EndpointMo
 export function endpointVersionOf(endpoint: EndpointModel): ModelVersion {
   const { model } = endpoint;
   const unknown = { run: null, step: null, data: null, configSha256: null, reward: null, ...noWeights };
-  return { version: model, kind: 'endpoint', baseModel: model, location: model, source: endpointSource(endpoint), ...unknown };
+  return {
+    version: model,
+    kind: 'endpoint',
+    baseModel: model,
+    location: model,
+    source: endpointSource(endpoint),
+    ...unknown,
+  };
 }
 
 function endpointSource({ baseUrl, model, apiKeyEnv }: EndpointModel): ModelSource {

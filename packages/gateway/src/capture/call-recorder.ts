@@ -161,10 +161,13 @@ export class CallRecorder {
     try {
       const span = this.#toSpan(started, ended);
       const { production } = started.attempt;
-      if (production === null) return this.#writer.writeInBackground(span);
-      const record = (): void => this.#production.append(production.deployment, span);
-      if (production.deferFailure !== null && ended.firstByteTimeMs === null) production.deferFailure(record);
-      else record();
+      const record = (): void =>
+        production === null
+          ? this.#writer.writeInBackground(span)
+          : this.#production.append(production.deployment, span);
+      const defer = ended.firstByteTimeMs === null ? (production?.deferFailure ?? null) : null;
+      if (defer === null) record();
+      else defer(record);
     } catch (error) {
       // Unhandled, the rejection would terminate the process.
       this.#log.error({ spanId: started.spanId, err: error }, 'a failed call could not be recorded');

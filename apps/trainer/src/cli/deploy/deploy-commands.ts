@@ -13,7 +13,12 @@ export function addDeployCommand(program: Command): void {
     .requiredOption('--to <deployment>', 'the name of the deployment')
     .option('--share <share>', 'try it on a share of the users, such as 10%, beside the live version', shareOf)
     .addOption(new Option('--promote-when <verdict>', 'make the candidate live by itself').choices(['better']))
-    .option('--max-cost <ratio>', 'roll the candidate back above this multiple of the cost of the live version', positive, 2)
+    .option(
+      '--max-cost <ratio>',
+      'roll the candidate back above this multiple of the cost of the live version',
+      positive,
+      2,
+    )
     .option('--promote', 'make the candidate live')
     .option('--rollback', 'drop the candidate, or make the previous version live again')
     .option('--endpoint <url>', 'an OpenAI-compatible API that serves the version, up to and with /v1')
