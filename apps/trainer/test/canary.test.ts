@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { assessCanary, type CanaryAssessment } from '../src/deployments/assess-canary.ts';
 import { CanaryMonitor } from '../src/deployments/canary-monitor.ts';
 import { promote, promoteCandidate, rollback, startCanary } from '../src/deployments/change-deployment.ts';
-import { type DeploymentState, type ModelVersion, readDeployment } from '../src/deployments/deployment-record.ts';
+import { type DeploymentState, type ModelVersion, readDeployment } from '@agentlightning/core/protocol';
 
 const name = 'support-agent';
 const author = { by: 'ada', reason: 'a trial' };

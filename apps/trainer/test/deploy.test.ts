@@ -7,7 +7,7 @@ import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandOutputs } from '../src/cli/output/command-outputs.ts';
 import { promote, rollback } from '../src/deployments/change-deployment.ts';
-import type { ModelVersion } from '../src/deployments/deployment-record.ts';
+import type { ModelVersion } from '@agentlightning/core/protocol';
 import { runAgl } from './agl-command.ts';
 import { smallTrainer, trainSmall } from './small-trainer.ts';
 

@@ -5,7 +5,7 @@ import type { Store } from '@agentlightning/core';
 import { readProductionMetadata } from '@agentlightning/core/spans';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { readDeployment } from '../src/deployments/deployment-record.ts';
+import { readDeployment } from '@agentlightning/core/protocol';
 import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder } from './run-folder.ts';

@@ -1,8 +1,8 @@
 import { AgentLightningError, type Store } from '@agentlightning/core';
+import type { DeploymentState } from '@agentlightning/core/protocol';
 import { type Prices, pricesOf } from '@agentlightning/core/protocol';
 import { type CanaryEvidence, type KnownCosts, readCanaryEvidence } from './canary-evidence.ts';
 import { type CanaryVerdict, judgeCanary } from './canary-verdict.ts';
-import type { DeploymentState } from './deployment-record.ts';
 
 /** The state of a trial. */
 export interface CanaryAssessment extends CanaryVerdict {

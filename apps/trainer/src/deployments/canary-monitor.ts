@@ -1,8 +1,9 @@
 import { AgentLightningError, type Clock, type Store } from '@agentlightning/core';
+import type { DeploymentState } from '@agentlightning/core/protocol';
 import { assessCanary, type CanaryAssessment } from './assess-canary.ts';
 import type { KnownCosts } from './canary-evidence.ts';
+import type { Verdict } from './canary-verdict.ts';
 import { promoteCandidate, rollback } from './change-deployment.ts';
-import type { DeploymentState } from './deployment-record.ts';
 
 /** Options of {@link CanaryMonitor}. */
 export interface CanaryMonitorOptions {
@@ -119,12 +120,16 @@ export class CanaryMonitor {
   }
 }
 
+/** Verdicts as values of metrics; an unknown one has none. */
+const verdictNumbers: Readonly<Record<Exclude<Verdict, 'unknown'>, number>> = { better: 1, 'not-shown': 0, worse: -1 };
+
 /** The bounds and means of the known quantities. */
-function valuesOf({ metrics }: CanaryAssessment): Readonly<Record<string, number>> {
-  const values: Record<string, number> = {};
-  for (const { metric, live, candidate, liveCount, candidateCount, low, high } of metrics) {
-    if (low === null || high === null || live === null || candidate === null) continue;
+function valuesOf({ metrics, verdict: whole }: CanaryAssessment): Readonly<Record<string, number>> {
+  const values: Record<string, number> = whole === 'unknown' ? {} : { 'canary/verdict': verdictNumbers[whole] };
+  for (const { metric, verdict, live, candidate, liveCount, candidateCount, low, high } of metrics) {
+    if (verdict === 'unknown' || low === null || high === null || live === null || candidate === null) continue;
     const prefix = `canary/${metric}`;
+    values[`${prefix}/verdict`] = verdictNumbers[verdict];
     values[`${prefix}/live`] = live;
     values[`${prefix}/candidate`] = candidate;
     values[`${prefix}/low`] = low;

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { AgentLightningError, type JsonObject, type Run, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { readRunProgress } from '@agentlightning/core/protocol';
-import { acquireRunLease } from '../run/run-lease.ts';
 import {
   type DeploymentCandidate,
   type DeploymentChange,
   type DeploymentState,
   type ModelVersion,
   readDeployment,
-} from './deployment-record.ts';
+  readRunProgress,
+} from '@agentlightning/core/protocol';
+import { acquireRunLease } from '../run/run-lease.ts';
 
 /** Who changes a deployment, and why. */
 export interface ChangeAuthor {

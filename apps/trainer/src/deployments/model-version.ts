@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
+import type { ModelSource, ModelVersion } from '@agentlightning/core/protocol';
 import { readRunProgress } from '@agentlightning/core/protocol';
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import { z } from 'zod';
@@ -10,7 +11,6 @@ import { readSearchState } from '../prompt-search/search-run-state.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { shapeKey } from '../run/run-shape.ts';
 import { isSearchRun, readRunState } from '../run/run-state.ts';
-import type { ModelSource, ModelVersion } from './deployment-record.ts';
 
 /** The parts of the stored configuration of a run that are its origin. */
 const originSchema = z.object({

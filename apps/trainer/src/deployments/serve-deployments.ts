@@ -1,8 +1,8 @@
 import { AgentLightningError, type Clock, type Store } from '@agentlightning/core';
 import { errorMessage } from '@agentlightning/core/internal';
+import { type DeploymentState, type ModelVersion, readDeployment } from '@agentlightning/core/protocol';
 import type { DeploymentRoute, DeploymentRoutes, ServedGateway } from '@agentlightning/gateway';
 import { CanaryMonitor } from './canary-monitor.ts';
-import { type DeploymentState, type ModelVersion, readDeployment } from './deployment-record.ts';
 import type { VersionServer } from './version-server.ts';
 
 /** The log of {@link ServedDeployments}. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
+import type { ModelSource, ModelVersion } from '@agentlightning/core/protocol';
 import type { Upstream } from '@agentlightning/gateway';
 import type { RuntimeModel } from '@agentlightning/runtime';
 import { areInsecureKeysAllowed, secretFromEnvironment } from '../config/environment.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { type OpenRuntime, openRuntime } from '../runtime/open-runtime.ts';
-import type { ModelSource, ModelVersion } from './deployment-record.ts';
 
 /** Options of {@link VersionServer}. */
 export interface VersionServerOptions {

@@ -1,10 +1,10 @@
 import { userInfo } from 'node:os';
 import { AgentLightningError, type Store } from '@agentlightning/core';
+import { type DeploymentState, type ModelVersion, readDeployment } from '@agentlightning/core/protocol';
 import { parseCheckpointReference } from '../../config/checkpoint-reference.ts';
 import { assessCanary, type CanaryAssessment } from '../../deployments/assess-canary.ts';
 import type { MetricVerdict } from '../../deployments/canary-verdict.ts';
 import { promote, promoteCandidate, rollback, startCanary } from '../../deployments/change-deployment.ts';
-import { type DeploymentState, type ModelVersion, readDeployment } from '../../deployments/deployment-record.ts';
 import { endpointVersionOf, modelVersionOf } from '../../deployments/model-version.ts';
 import { textTable } from '../../report/text-formats.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { defaultStoreUrl } from '../../config/environment.ts';
 import { finiteNumber, storeHelp } from '../flags.ts';
-import { examples } from '../store/store-file-commands.ts';
 import type { DeployFlags, ListFlags } from './deploy-actions.ts';
 
 /** Adds `agl deploy`. */

@@ -1,7 +1,8 @@
-import type { JsonObject, Run } from '@agentlightning/core';
-import { readRunProgress } from '@agentlightning/core/protocol';
-import type { LoraConfig } from '@agentlightning/core/training-runtime';
-import { z } from 'zod';
+import * as z from 'zod';
+import type { JsonObject } from '../../base/json.ts';
+import type { Run } from '../../store/run.ts';
+import type { LoraConfig } from '../../training-runtime/training-runtime.ts';
+import { readRunProgress } from './run-progress.ts';
 
 /** Where a model is served from. */
 export type ModelSource =
