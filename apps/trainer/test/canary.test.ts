@@ -1,4 +1,5 @@
 import type { Store } from '@agentlightning/core';
+import { type DeploymentState, type ModelVersion, readDeployment } from '@agentlightning/core/protocol';
 import { modelCallToSpan, productionAttributes } from '@agentlightning/core/spans';
 import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
@@ -6,7 +7,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { assessCanary, type CanaryAssessment } from '../src/deployments/assess-canary.ts';
 import { CanaryMonitor } from '../src/deployments/canary-monitor.ts';
 import { promote, promoteCandidate, rollback, startCanary } from '../src/deployments/change-deployment.ts';
-import { type DeploymentState, type ModelVersion, readDeployment } from '@agentlightning/core/protocol';
 
 const name = 'support-agent';
 const author = { by: 'ada', reason: 'a trial' };
@@ -40,11 +40,13 @@ function version(id: string, fields: Partial<ModelVersion> = {}): ModelVersion {
 
 const options = { share: 0.2, isPromotedWhenBetter: false, maxCostRatio: 2 };
 
-/** Starts a trial, a minute ago: traces end now. */
+const trial = 'trial-1';
+
+/** Starts a trial, a minute ago. */
 async function startTrial(fields: Partial<ModelVersion> = {}): Promise<void> {
   await promote(store, name, { ...author, version: version('old', fields) });
   const state = await startCanary(store, name, { ...author, version: version('new', fields), options });
-  const candidate = { ...state.candidate, sinceMs: Date.now() - 60_000 };
+  const candidate = { ...state.candidate, key: trial, sinceMs: Date.now() - 60_000 };
   await store.updateRun(name, { state: JSON.parse(JSON.stringify({ kind: 'deployment', ...state, candidate })) });
 }
 
@@ -78,6 +80,7 @@ async function trace({
     status: { code: isFailed === true ? 'ERROR' : 'OK', message: null },
     attributes: {
       [productionAttributes.version]: isFallenBack === true ? 'old' : served,
+      [productionAttributes.trial]: trial,
       ...(isFallenBack === true ? { [productionAttributes.fallbackFrom]: 'new' } : {}),
       ...(user === undefined ? {} : { [productionAttributes.user]: user }),
     },
@@ -159,6 +162,18 @@ test('each user counts once, with the first score: a single unhappy user decides
   expect(assessment).toMatchObject({ verdict: 'not-shown', guard: null });
 });
 
+test('traces outside of the trial do not count, and clocks that differ by hours do not matter', async () => {
+  await startTrial();
+  await store.recordTraces(name, [
+    aSpan({ rolloutId: 'elsewhere', attributes: { [productionAttributes.version]: 'old', 'user.id': 'bob' } }),
+  ]);
+  await trace({ version: 'old', user: 'ada', seconds: 7200 });
+  const slow = Date.now() - 3 * 3_600_000;
+  await store.recordFeedback({ rolloutId: `trace-${traces}`, score: 1, source: 'user', timeMs: slow });
+  const early = await assess();
+  expect(early?.evidence.live).toMatchObject({ traces: 1, units: 1, scores: [1] });
+});
+
 test('what cannot be known says why', async () => {
   await startTrial();
   await users(25, () => ({ version: 'old', score: 1 }));
@@ -196,6 +211,7 @@ test('the cost of a trace is that of its calls at the prices of the runs, with a
     const attributes = {
       ...span.attributes,
       [productionAttributes.version]: model,
+      [productionAttributes.trial]: trial,
       [productionAttributes.user]: `${model}${index}`,
     };
     await store.recordTraces(name, [{ ...span, attributes }]);

@@ -103,7 +103,7 @@ test('each call is a trace of the deployment with its version and user, and its 
   await gateway.drain();
   const rollout = await store.getRollout(reply.rolloutId);
   expect(rollout).toMatchObject({ runId: 'support-agent', mode: 'production', status: 'succeeded', input: 'Hello' });
-  const facts = { version: reply.version, fallbackFrom: null, user: 'ada', conversation: null };
+  const facts = { version: reply.version, trial: 'a key', fallbackFrom: null, user: 'ada', conversation: null };
   expect(readProductionMetadata(rollout.metadata)).toEqual(facts);
   expect(await store.recordFeedback({ rolloutId: reply.rolloutId, label: 'good', source: 'user' })).toMatchObject({
     score: 1,

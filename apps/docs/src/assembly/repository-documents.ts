@@ -17,6 +17,7 @@ const order = [
   'guides/per-turn-rewards',
   'guides/multi-agent',
   'guides/debug',
+  'guides/production-loop',
   'guides/production-data',
   'guides/coding-agents',
   'agents/fetch',

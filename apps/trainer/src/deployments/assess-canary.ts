@@ -27,10 +27,10 @@ export async function assessCanary(
     store,
     runs.flatMap(({ run }) => run ?? []),
   );
-  const { version, sinceMs, maxCostRatio } = candidate;
+  const { version, key: trial, sinceMs, maxCostRatio } = candidate;
   const evidence = await readCanaryEvidence(
     store,
-    { deployment, live, candidate: version, sinceMs, prices },
+    { deployment, live, candidate: version, trial, sinceMs, prices },
     knownCosts,
   );
   return { ...judgeCanary(evidence, maxCostRatio), evidence };

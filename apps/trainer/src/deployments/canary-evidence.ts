@@ -1,6 +1,6 @@
 import type { Store } from '@agentlightning/core';
 import { costOfCalls, type Prices, usageOfSpans } from '@agentlightning/core/protocol';
-import { readProductionMetadata } from '@agentlightning/core/spans';
+import { productionAttributes, readProductionMetadata } from '@agentlightning/core/spans';
 import type { FoundRollout } from '@agentlightning/core/store';
 
 /** The two sides of a trial. */
@@ -32,6 +32,8 @@ export interface CanaryQuery {
   readonly deployment: string;
   readonly live: string;
   readonly candidate: string;
+  /** The key of the candidate. */
+  readonly trial: string;
   readonly sinceMs: number;
   /** Null when no price is known. */
   readonly prices: Prices | null;
@@ -45,6 +47,9 @@ const maxCosts = 2000;
 
 const pageSize = 1000;
 
+/** How far the clocks of gateways and applications may be behind that of the machine that started the trial, in milliseconds. */
+const clockToleranceMs = 86_400_000;
+
 /** A trace of one side. */
 interface Trace {
   readonly rolloutId: string;
@@ -56,7 +61,10 @@ interface Trace {
   readonly reward: number | null;
 }
 
-/** Reads the traces and the feedback of a trial. The side of a trace is the version that it was for, also where that was away. */
+/**
+ * Reads the traces and the feedback of a trial. The gateway has marked the traces, so those that it has not routed at random are not
+ * among them, whatever the clocks say. The side of a trace is the version that it was for, also where that was away.
+ */
 export async function readCanaryEvidence(
   store: Store,
   query: CanaryQuery,
@@ -83,7 +91,7 @@ export async function readCanaryEvidence(
 
 async function readTraces(
   store: Store,
-  { deployment, live, candidate, sinceMs }: CanaryQuery,
+  { deployment, live, candidate, trial, sinceMs }: CanaryQuery,
 ): Promise<Readonly<Record<CanaryArm, readonly Trace[]>>> {
   const traces: Record<CanaryArm, Trace[]> = { live: [], candidate: [] };
   let cursor: string | null = null;
@@ -91,7 +99,8 @@ async function readTraces(
     const page: Awaited<ReturnType<Store['searchRollouts']>> = await store.searchRollouts({
       runId: deployment,
       modeIn: ['production'],
-      startTimeFromMs: sinceMs,
+      startTimeFromMs: sinceMs - clockToleranceMs,
+      metadata: { [productionAttributes.trial]: trial },
       sortOrder: 'asc',
       limit: pageSize,
       ...(cursor === null ? {} : { cursor }),
@@ -131,7 +140,7 @@ async function readScores(
   do {
     const page: Awaited<ReturnType<Store['queryFeedback']>> = await store.queryFeedback({
       runId: deployment,
-      timeFromMs: sinceMs,
+      timeFromMs: sinceMs - clockToleranceMs,
       limit: pageSize,
       ...(cursor === null ? {} : { cursor }),
     });

@@ -6,6 +6,8 @@ export interface ProductionCall {
   readonly deployment: string;
   /** The version that serves the call. */
   readonly version: string;
+  /** The trial that it is a part of; null without a candidate. */
+  readonly trial: string | null;
   readonly user: string | null;
   readonly conversation: string | null;
   /** The candidate that was away, and why; null when the version is the one that the call was for. */

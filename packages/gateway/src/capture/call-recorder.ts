@@ -246,9 +246,10 @@ function toSpan(
   return { ...span, attributes, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
 }
 
-function productionAttributesOf({ version, user, conversation, fallback }: ProductionCall): Attributes {
+function productionAttributesOf({ version, trial, user, conversation, fallback }: ProductionCall): Attributes {
   return {
     [productionAttributes.version]: version,
+    ...(trial === null ? {} : { [productionAttributes.trial]: trial }),
     ...(user === null ? {} : { [productionAttributes.user]: user }),
     ...(conversation === null ? {} : { [productionAttributes.conversation]: conversation }),
     ...(fallback === null

@@ -21,6 +21,7 @@ interface DeployedCall {
   readonly services: ModelCallServices;
   readonly deployment: string;
   readonly unit: ProductionUnit;
+  readonly trial: string | null;
   readonly send: SendDeployed;
 }
 
@@ -46,8 +47,8 @@ export async function callDeployment(
   const route = call.attempt === null ? routes.route(deployment) : null;
   if (route === null) throw unknownDeployment(deployment, routes, call.attempt === null ? 'model' : 'attempt');
   const unit = productionUnit(request, call.headers);
-  const deployed = { services, deployment, unit, send };
   const { candidate } = route;
+  const deployed = { services, deployment, unit, trial: candidate?.key ?? null, send };
   if (candidate === null || !isForCandidate(route, unit)) {
     return await callVersion(deployed, { role: 'live', version: route.live, fallback: null });
   }
@@ -110,12 +111,12 @@ interface VersionChoice extends Pick<ProductionCall, 'version' | 'fallback'> {
 }
 
 async function callVersion(deployed: DeployedCall, choice: VersionChoice): Promise<CallResponse> {
-  const { services, deployment, unit, send } = deployed;
+  const { services, deployment, unit, trial, send } = deployed;
   const { role, version, fallback, deferFailure = null } = choice;
   const upstreams = services.pool.ofVersion(version);
   if (upstreams.length === 0) throw notServed(deployment, version);
   const { user, conversation, traceId } = unit;
-  const production: ProductionCall = { deployment, version, user, conversation, fallback, deferFailure };
+  const production: ProductionCall = { deployment, version, trial, user, conversation, fallback, deferFailure };
   try {
     const response = await send({ services, attempt: attemptOf(traceId, production), upstreams });
     const isFallenBack = role === 'candidate' && isAway(response.status);

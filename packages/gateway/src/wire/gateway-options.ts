@@ -71,7 +71,7 @@ export interface DeploymentRoute {
     readonly version: string;
     /** Share of the users, or of the conversations, in [0, 1]. */
     readonly share: number;
-    /** Key of the hash that decides who is in the share: the same in all gateways, another for each candidate. */
+    /** Key of the hash that decides who is in the share, and name of the trial in traces: the same in all gateways. */
     readonly key: string;
   } | null;
 }

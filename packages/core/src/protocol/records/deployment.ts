@@ -67,7 +67,7 @@ export interface DeploymentCandidate {
   readonly version: string;
   /** Share of the users, in (0, 1]. */
   readonly share: number;
-  /** Key of the hash that decides who is in the share. */
+  /** Random key of the hash that decides who is in the share, and the name of the trial in traces. */
   readonly key: string;
   /** Start of the comparison, in Unix milliseconds. */
   readonly sinceMs: number;

@@ -27,6 +27,7 @@ export function describeProduction(test: StoreTest): void {
       });
       expect(readProductionMetadata(rollout.metadata)).toEqual({
         version: 'run-1@3',
+        trial: null,
         fallbackFrom: null,
         user: 'u1',
         conversation: 'c1',
