@@ -112,7 +112,7 @@ async function check(): Promise<DeploymentState | null> {
   return readDeployment(await store.getRun(name));
 }
 
-test('a better candidate is promoted by itself only where that was asked for', async () => {
+test('a better candidate is promoted automatically only where that was asked for', async () => {
   await startTrial();
   await users(160, (index) => ({ version: 'old', score: index % 2 }));
   await users(60, (index) => ({ version: 'new', score: index % 15 === 0 ? 0 : 1 }));

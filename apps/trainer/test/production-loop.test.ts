@@ -99,7 +99,7 @@ class Population {
   }
 }
 
-test('from traffic by feedback, a data set and DPO to a better agent; a worse one is rolled back by itself', {
+test('from traffic by feedback, a data set and DPO to a better agent; a worse one is rolled back automatically', {
   tags: ['long'],
 }, async () => {
   const { key: storeKey } = await store.createAccessKey({ name: 'shop', role: 'ingest' });

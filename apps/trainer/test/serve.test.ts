@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Store } from '@agentlightning/core';
+import { readDeployment } from '@agentlightning/core/protocol';
 import { readProductionMetadata } from '@agentlightning/core/spans';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { readDeployment } from '@agentlightning/core/protocol';
 import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder } from './run-folder.ts';
@@ -123,7 +123,7 @@ test('agl serve serves trained weights and a candidate, also after it was killed
   expect(await restarted.exitCode()).toBe(0);
 });
 
-test('a candidate that fails is rolled back by itself within a minute, by one of two gateways', {
+test('a candidate that fails is rolled back automatically within a minute, by one of two gateways', {
   tags: ['long'],
 }, async () => {
   let status = 200;

@@ -1,4 +1,5 @@
 import { NotFoundError, type Run } from '@agentlightning/core';
+import { canaryMetrics, familyMetric, type RunMetric } from '@agentlightning/core/metrics';
 import { type DeploymentState, readDeployment } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
 import type {
@@ -84,25 +85,25 @@ function summaryOf(
 function assessmentOf({ timeMs, values }: MetricPoint): AssessmentView {
   return {
     timeMs,
-    verdict: verdictOf(values['canary/verdict']),
+    verdict: verdictOf(values[canaryMetrics.canaryVerdict.name]),
     quantities: quantities.map((name) => {
-      const value = (part: string): number | null => values[`canary/${name}/${part}`] ?? null;
+      const value = (metric: RunMetric): number | null => values[familyMetric(metric, name)] ?? null;
       return {
         name,
-        verdict: verdictOf(values[`canary/${name}/verdict`]),
-        live: value('live'),
-        candidate: value('candidate'),
-        liveUsers: value('live_users') ?? 0,
-        candidateUsers: value('candidate_users') ?? 0,
-        low: value('low'),
-        high: value('high'),
+        verdict: verdictOf(value(canaryMetrics.canaryQuantityVerdict)),
+        live: value(canaryMetrics.canaryLive),
+        candidate: value(canaryMetrics.canaryCandidate),
+        liveUsers: value(canaryMetrics.canaryLiveUsers) ?? 0,
+        candidateUsers: value(canaryMetrics.canaryCandidateUsers) ?? 0,
+        low: value(canaryMetrics.canaryLow),
+        high: value(canaryMetrics.canaryHigh),
       };
     }),
   };
 }
 
-function verdictOf(value: number | undefined): VerdictView {
-  if (value === undefined) return 'unknown';
+function verdictOf(value: number | null | undefined): VerdictView {
+  if (value === undefined || value === null) return 'unknown';
   if (value > 0) return 'better';
   return value < 0 ? 'worse' : 'not-shown';
 }

@@ -47,7 +47,7 @@ const maxCosts = 2000;
 
 const pageSize = 1000;
 
-/** How far the clocks of gateways and applications may be behind that of the machine that started the trial, in milliseconds. */
+/** Maximum lag of the clocks of gateways and applications behind that of the machine that started the trial, in milliseconds. */
 const clockToleranceMs = 86_400_000;
 
 /** A trace of one side. */

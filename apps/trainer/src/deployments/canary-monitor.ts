@@ -1,4 +1,5 @@
 import { AgentLightningError, type Clock, type Store } from '@agentlightning/core';
+import { canaryMetrics, familyMetric } from '@agentlightning/core/metrics';
 import type { DeploymentState } from '@agentlightning/core/protocol';
 import { assessCanary, type CanaryAssessment } from './assess-canary.ts';
 import type { KnownCosts } from './canary-evidence.ts';
@@ -115,7 +116,12 @@ export class CanaryMonitor {
     if (!isLast && (lastCounts === counts || lastMinute === String(minute))) return;
     trial.recorded = `${minute};${counts}`;
     await store.updateRun(deployment, {}, [
-      { runId: deployment, step: minute, timeMs, values: { 'canary/share': share, ...valuesOf(assessment) } },
+      {
+        runId: deployment,
+        step: minute,
+        timeMs,
+        values: { [canaryMetrics.canaryShare.name]: share, ...valuesOf(assessment) },
+      },
     ]);
   }
 }
@@ -125,17 +131,17 @@ const verdictNumbers: Readonly<Record<Exclude<Verdict, 'unknown'>, number>> = { 
 
 /** The bounds and means of the known quantities. */
 function valuesOf({ metrics, verdict: whole }: CanaryAssessment): Readonly<Record<string, number>> {
-  const values: Record<string, number> = whole === 'unknown' ? {} : { 'canary/verdict': verdictNumbers[whole] };
+  const values: Record<string, number> =
+    whole === 'unknown' ? {} : { [canaryMetrics.canaryVerdict.name]: verdictNumbers[whole] };
   for (const { metric, verdict, live, candidate, liveCount, candidateCount, low, high } of metrics) {
     if (verdict === 'unknown' || low === null || high === null || live === null || candidate === null) continue;
-    const prefix = `canary/${metric}`;
-    values[`${prefix}/verdict`] = verdictNumbers[verdict];
-    values[`${prefix}/live`] = live;
-    values[`${prefix}/candidate`] = candidate;
-    values[`${prefix}/low`] = low;
-    values[`${prefix}/high`] = high;
-    values[`${prefix}/live_users`] = liveCount;
-    values[`${prefix}/candidate_users`] = candidateCount;
+    values[familyMetric(canaryMetrics.canaryQuantityVerdict, metric)] = verdictNumbers[verdict];
+    values[familyMetric(canaryMetrics.canaryLive, metric)] = live;
+    values[familyMetric(canaryMetrics.canaryCandidate, metric)] = candidate;
+    values[familyMetric(canaryMetrics.canaryLow, metric)] = low;
+    values[familyMetric(canaryMetrics.canaryHigh, metric)] = high;
+    values[familyMetric(canaryMetrics.canaryLiveUsers, metric)] = liveCount;
+    values[familyMetric(canaryMetrics.canaryCandidateUsers, metric)] = candidateCount;
   }
   return values;
 }

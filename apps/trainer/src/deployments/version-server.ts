@@ -29,11 +29,11 @@ interface ServingRuntime {
 /** Limit for a runtime to respond, in milliseconds. */
 const connectTimeoutMs = 60_000;
 
-/** The rank of a model identity in its name. */
+/** Length of the digest in the name of a model. */
 const digestLength = 32;
 
 /**
- * Serves versions of deployments: weights by a training runtime, which loads the checkpoint into a model of its own, and models of
+ * Serves versions of deployments: weights by a training runtime, which loads the checkpoint into a separate model, and models of
  * endpoints where they are. Several processes may serve one version.
  */
 export class VersionServer {
@@ -92,7 +92,7 @@ export class VersionServer {
   #endpoint({ version }: ModelVersion, source: Extract<ModelSource, { readonly type: 'endpoint' }>): Upstream {
     const { baseUrl, model, apiKeyEnv } = source;
     const { keyVariables, environment } = this.#options;
-    // The record of a deployment is no reason to send any variable of this machine to any address.
+    // Clients of the store write the record, and must not choose which variable of this machine is sent where.
     if (apiKeyEnv !== null && !keyVariables.includes(apiKeyEnv)) throw notAllowed(version, baseUrl, apiKeyEnv);
     const apiKey =
       apiKeyEnv === null

@@ -6,7 +6,7 @@ import { newTraceId } from '@agentlightning/core/store';
 import type { DeploymentRoute } from '../wire/gateway-options.ts';
 import { objectOf, textOf } from '../wire/json-access.ts';
 
-/** Whom a call of a deployment is for, as its request says. */
+/** The user, conversation and trace of a call of a deployment, as its request names them. */
 export interface ProductionUnit {
   readonly user: string | null;
   readonly conversation: string | null;
@@ -18,7 +18,7 @@ export interface ProductionUnit {
 const maxIdLength = 256;
 
 /**
- * Reads whom a call is for: the user from `x-agl-user`, or the fields `safety_identifier`, `user` and `metadata.user_id` of the model
+ * Reads the unit of a call: the user from `x-agl-user`, or the fields `safety_identifier`, `user` and `metadata.user_id` of the model
  * APIs; the conversation from `x-agl-conversation`, or `metadata.conversation_id`, `session_id` and `thread_id`; the trace from
  * `x-agl-trace-id` or `traceparent`.
  */
@@ -39,8 +39,8 @@ export function productionUnit(request: JsonObject, headers: Headers): Productio
 }
 
 /**
- * Whether a call is for the candidate. The keyed hash of the user, or of the conversation or trace where there is none, is a number in
- * [0, 1): those below the share are in it. So the same user gets the same version from every gateway, and a larger share keeps those
+ * Whether a call is for the candidate. The keyed hash of the user, else of the conversation, else of the trace, is a number in [0, 1):
+ * those below the share are in it. So the same user gets the same version from every gateway, and a larger share keeps those
  * that a smaller one had.
  */
 export function isForCandidate({ candidate }: DeploymentRoute, unit: ProductionUnit): boolean {

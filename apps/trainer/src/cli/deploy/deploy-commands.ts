@@ -11,7 +11,7 @@ export function addDeployCommand(program: Command): void {
     .argument('[version]', 'a checkpoint, such as run-1a2b@best, or prompts, such as run-1a2b@v3')
     .requiredOption('--to <deployment>', 'the name of the deployment')
     .option('--share <share>', 'try it on a share of the users, such as 10%, beside the live version', shareOf)
-    .addOption(new Option('--promote-when <verdict>', 'make the candidate live by itself').choices(['better']))
+    .addOption(new Option('--promote-when <verdict>', 'make the candidate live automatically').choices(['better']))
     .option(
       '--max-cost <ratio>',
       'roll the candidate back above this multiple of the cost of the live version',

@@ -71,7 +71,7 @@ export interface DeploymentCandidate {
   readonly key: string;
   /** Start of the comparison, in Unix milliseconds. */
   readonly sinceMs: number;
-  /** Whether it becomes live as soon as it is shown to be better. */
+  /** Whether it becomes live when it is shown to be better. */
   readonly isPromotedWhenBetter: boolean;
   /** It is rolled back when its traces are shown to cost more than this multiple of those of the live version. */
   readonly maxCostRatio: number;
