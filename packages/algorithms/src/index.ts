@@ -28,7 +28,7 @@ export { bootstrapMean } from './evaluation/bootstrap-mean.ts';
 export type { MeanComparison } from './evaluation/compare-means.ts';
 export { compareMeans, comparePairs } from './evaluation/compare-means.ts';
 export type { SequentialComparison, SequentialInterval } from './evaluation/confidence-sequence.ts';
-export { compareSequentially, confidenceSequence } from './evaluation/confidence-sequence.ts';
+export { compareSequentially } from './evaluation/confidence-sequence.ts';
 export type { IntervalOptions, MeanInterval, MeanIntervalOptions } from './evaluation/mean-interval.ts';
 export { meanInterval } from './evaluation/mean-interval.ts';
 export type { ToolChoice } from './intermediate-reward/automatic-intermediate-rewards.ts';

@@ -4,17 +4,23 @@ import { ValidationError } from '@agentlightning/core';
 export interface SequentialInterval {
   /** Mean of the sample; null without values. */
   readonly mean: number | null;
+  /** Lower bound of the mean; 0 without values. */
   readonly low: number;
+  /** Upper bound of the mean; 1 without values. */
   readonly high: number;
+  /** Number of values. */
   readonly count: number;
 }
 
 /** The difference of two means, with bounds that hold at all sample sizes at once. */
 export interface SequentialComparison {
+  /** The mean before. */
   readonly before: SequentialInterval;
+  /** The mean after. */
   readonly after: SequentialInterval;
-  /** Bounds of the mean after minus the mean before, in [−1, 1]. */
+  /** Lower bound of the mean after minus the mean before, in [−1, 1]. */
   readonly low: number;
+  /** Upper bound of the difference. */
   readonly high: number;
 }
 
