@@ -5,6 +5,7 @@ import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { assessCanary, type CanaryAssessment } from '../src/deployments/assess-canary.ts';
+import { emptyMemory } from '../src/deployments/canary-evidence.ts';
 import { CanaryMonitor } from '../src/deployments/canary-monitor.ts';
 import { promote, promoteCandidate, rollback, startCanary } from '../src/deployments/change-deployment.ts';
 
@@ -172,6 +173,22 @@ test('traces outside of the trial do not count, and clocks that differ by hours 
   await store.recordFeedback({ rolloutId: `trace-${traces}`, score: 1, source: 'user', timeMs: slow });
   const early = await assess();
   expect(early?.evidence.live).toMatchObject({ traces: 1, units: 1, scores: [1] });
+});
+
+test('an assessment that reads only what is new is that of the whole trial', async () => {
+  await startTrial();
+  const state = readDeployment(await store.getRun(name));
+  if (state === null) throw new Error('no deployment');
+  const memory = emptyMemory();
+  for (let round = 0; round < 3; round += 1) {
+    await users(20, (index) => ({ version: 'old', user: `old-${round}-${index}`, score: index % 2 }));
+    await trace({ version: 'new', user: `new-${round}`, isFailed: round === 1 });
+    // Feedback on the first trace arrives in the last round.
+    if (round === 2) await store.recordFeedback({ rolloutId: `trace-${traces - 42}`, score: 1, source: 'user' });
+    const read = await assessCanary(store, name, state, memory);
+    expect(read).toEqual(await assessCanary(store, name, state));
+    expect(read?.evidence.live.units).toBe(20 * (round + 1));
+  }
 });
 
 test('what cannot be known says why', async () => {

@@ -1,7 +1,7 @@
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import type { DeploymentState } from '@agentlightning/core/protocol';
 import { type Prices, pricesOf } from '@agentlightning/core/protocol';
-import { type CanaryEvidence, type KnownCosts, readCanaryEvidence } from './canary-evidence.ts';
+import { type CanaryEvidence, readCanaryEvidence, type TrialMemory } from './canary-evidence.ts';
 import { type CanaryVerdict, judgeCanary } from './canary-verdict.ts';
 
 /** The state of a trial. */
@@ -12,14 +12,14 @@ export interface CanaryAssessment extends CanaryVerdict {
 /**
  * Compares the candidate of a deployment with its live version, by the traces since the start of the trial.
  *
- * @param knownCosts - costs that an earlier assessment of the same trial has read
+ * @param memory - what earlier assessments of the same trial have read
  * @returns null without a candidate
  */
 export async function assessCanary(
   store: Store,
   deployment: string,
   { live, candidate, versions }: DeploymentState,
-  knownCosts: KnownCosts = new Map(),
+  memory?: TrialMemory,
 ): Promise<CanaryAssessment | null> {
   if (candidate === null || live === null) return null;
   const runs = versions.filter(({ version }) => version === live || version === candidate.version);
@@ -31,7 +31,7 @@ export async function assessCanary(
   const evidence = await readCanaryEvidence(
     store,
     { deployment, live, candidate: version, trial, sinceMs, prices },
-    knownCosts,
+    memory,
   );
   return { ...judgeCanary(evidence, maxCostRatio), evidence };
 }

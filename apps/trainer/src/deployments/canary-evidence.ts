@@ -39,8 +39,20 @@ export interface CanaryQuery {
   readonly prices: Prices | null;
 }
 
-/** The costs of traces that were read already, by rollout. */
-export type KnownCosts = Map<string, number | null>;
+/** What was read of a trial, so that the next assessment reads only what is new. */
+export interface TrialMemory {
+  /** By rollout, in the order of creation. */
+  readonly traces: Map<string, Trace>;
+  /** The first feedback with a score, by rollout. */
+  readonly feedback: Map<string, { readonly timeMs: number; readonly score: number }>;
+  /** By rollout; null where a price is unknown. */
+  readonly costs: Map<string, number | null>;
+}
+
+/** The memory of a trial of which nothing was read. */
+export function emptyMemory(): TrialMemory {
+  return { traces: new Map(), feedback: new Map(), costs: new Map() };
+}
 
 /** First traces of users whose cost is read, of each side; reading a trace is slow. */
 const maxCosts = 2000;
@@ -50,8 +62,12 @@ const pageSize = 1000;
 /** Maximum lag of the clocks of gateways and applications behind that of the machine that started the trial, in milliseconds. */
 const clockToleranceMs = 86_400_000;
 
+/** What is read again because it may have arrived late or changed, in milliseconds before the latest that was read. */
+const overlapMs = 60_000;
+
 /** A trace of one side. */
 interface Trace {
+  readonly arm: CanaryArm;
   readonly rolloutId: string;
   readonly unit: string;
   readonly startMs: number;
@@ -68,18 +84,19 @@ interface Trace {
 export async function readCanaryEvidence(
   store: Store,
   query: CanaryQuery,
-  knownCosts: KnownCosts = new Map(),
+  memory: TrialMemory = emptyMemory(),
 ): Promise<CanaryEvidence> {
-  const traces = await readTraces(store, query);
-  const feedback = await readScores(store, query);
+  await readTraces(store, query, memory);
+  await readFeedback(store, query, memory);
   const evidence = async (arm: CanaryArm): Promise<ArmEvidence> => {
-    const all = traces[arm];
+    const all = [...memory.traces.values()].filter((trace) => trace.arm === arm);
     const first = firstOfUnits(all);
-    const costs = query.prices === null ? [] : await readCosts(store, { first, prices: query.prices, knownCosts });
+    const { prices } = query;
+    const costs = prices === null ? [] : await readCosts(store, { first, prices, knownCosts: memory.costs });
     return {
       traces: all.length,
       units: first.length,
-      scores: scoresOf(all, feedback),
+      scores: scoresOf(all, memory.feedback),
       failures: first.map(({ isFailed }) => Number(isFailed)),
       latencies: first.map(({ startMs, endMs }) => Math.max(0, endMs - startMs) / 1000),
       costs,
@@ -89,17 +106,28 @@ export async function readCanaryEvidence(
   return { live: await evidence('live'), candidate: await evidence('candidate') };
 }
 
+/** The time from which on the store is read: that of the trial, at first. */
+function readFromMs(sinceMs: number, knownMs: readonly number[]): number {
+  let latestMs = sinceMs - clockToleranceMs + overlapMs;
+  for (const timeMs of knownMs) latestMs = Math.max(latestMs, timeMs);
+  return latestMs - overlapMs;
+}
+
 async function readTraces(
   store: Store,
   { deployment, live, candidate, trial, sinceMs }: CanaryQuery,
-): Promise<Readonly<Record<CanaryArm, readonly Trace[]>>> {
-  const traces: Record<CanaryArm, Trace[]> = { live: [], candidate: [] };
+  { traces }: TrialMemory,
+): Promise<void> {
+  const startTimeFromMs = readFromMs(
+    sinceMs,
+    [...traces.values()].map(({ startMs }) => startMs),
+  );
   let cursor: string | null = null;
   do {
     const page: Awaited<ReturnType<Store['searchRollouts']>> = await store.searchRollouts({
       runId: deployment,
       modeIn: ['production'],
-      startTimeFromMs: sinceMs - clockToleranceMs,
+      startTimeFromMs,
       metadata: { [productionAttributes.trial]: trial },
       sortOrder: 'asc',
       limit: pageSize,
@@ -109,18 +137,19 @@ async function readTraces(
       const { version, fallbackFrom } = readProductionMetadata(found.rollout.metadata);
       const assigned = fallbackFrom ?? version;
       if (assigned !== live && assigned !== candidate) continue;
-      traces[assigned === candidate ? 'candidate' : 'live'].push(traceOf(found, fallbackFrom !== null));
+      const arm = assigned === candidate ? 'candidate' : 'live';
+      traces.set(found.rollout.rolloutId, traceOf(found, arm, fallbackFrom !== null));
     }
     cursor = page.nextCursor;
   } while (cursor !== null);
-  return traces;
 }
 
-function traceOf({ rollout, reward }: FoundRollout, isFallenBack: boolean): Trace {
+function traceOf({ rollout, reward }: FoundRollout, arm: CanaryArm, isFallenBack: boolean): Trace {
   const { rolloutId, startTimeMs, endTimeMs, status, metadata } = rollout;
   const { user, conversation } = readProductionMetadata(metadata);
   const unit = user === null ? (conversation === null ? `t:${rolloutId}` : `c:${conversation}`) : `u:${user}`;
   return {
+    arm,
     rolloutId,
     unit,
     startMs: startTimeMs,
@@ -130,28 +159,31 @@ function traceOf({ rollout, reward }: FoundRollout, isFallenBack: boolean): Trac
   };
 }
 
-/** The first feedback with a score of each rollout. */
-async function readScores(
+async function readFeedback(
   store: Store,
   { deployment, sinceMs }: CanaryQuery,
-): Promise<ReadonlyMap<string, { readonly timeMs: number; readonly score: number }>> {
-  const scores = new Map<string, { readonly timeMs: number; readonly score: number }>();
+  { feedback }: TrialMemory,
+): Promise<void> {
+  const timeFromMs = readFromMs(
+    sinceMs,
+    [...feedback.values()].map(({ timeMs }) => timeMs),
+  );
   let cursor: string | null = null;
   do {
     const page: Awaited<ReturnType<Store['queryFeedback']>> = await store.queryFeedback({
       runId: deployment,
-      timeFromMs: sinceMs - clockToleranceMs,
+      timeFromMs,
       limit: pageSize,
       ...(cursor === null ? {} : { cursor }),
     });
     for (const { rolloutId, timeMs, score } of page.items) {
-      const known = scores.get(rolloutId);
-      if (score !== undefined && (known === undefined || timeMs < known.timeMs))
-        scores.set(rolloutId, { timeMs, score });
+      const known = feedback.get(rolloutId);
+      if (score !== undefined && (known === undefined || timeMs < known.timeMs)) {
+        feedback.set(rolloutId, { timeMs, score });
+      }
     }
     cursor = page.nextCursor;
   } while (cursor !== null);
-  return scores;
 }
 
 /**
@@ -192,7 +224,7 @@ async function readCosts(
     first,
     prices,
     knownCosts,
-  }: { readonly first: readonly Trace[]; readonly prices: Prices; readonly knownCosts: KnownCosts },
+  }: { readonly first: readonly Trace[]; readonly prices: Prices; readonly knownCosts: TrialMemory['costs'] },
 ): Promise<readonly (number | null)[]> {
   const ids = first.slice(0, maxCosts).map(({ rolloutId }) => rolloutId);
   let unknown = ids.filter((id) => !knownCosts.has(id));

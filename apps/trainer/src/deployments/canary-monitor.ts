@@ -2,7 +2,7 @@ import { AgentLightningError, type Clock, type Store } from '@agentlightning/cor
 import { canaryMetrics, familyMetric } from '@agentlightning/core/metrics';
 import type { DeploymentState } from '@agentlightning/core/protocol';
 import { assessCanary, type CanaryAssessment } from './assess-canary.ts';
-import type { KnownCosts } from './canary-evidence.ts';
+import { emptyMemory, type TrialMemory } from './canary-evidence.ts';
 import type { Verdict } from './canary-verdict.ts';
 import { promoteCandidate, rollback } from './change-deployment.ts';
 
@@ -19,8 +19,11 @@ export interface CanaryMonitorOptions {
 /** The interval of assessments, in milliseconds. */
 const intervalMs = 5000;
 
-/** An assessment that takes long is made less often, so that it takes at most this share of the time. */
-const maxTimeShare = 0.1;
+/** Interval in which all of a trial is read again, in milliseconds; otherwise what is new. */
+const wholeIntervalMs = 600_000;
+
+/** A reading that takes long is made less often, so that it takes at most this share of the time. */
+const maxTimeShare = 0.01;
 
 /** The interval of recorded assessments, in milliseconds: one point of the curve in the dashboard. */
 const recordIntervalMs = 60_000;
@@ -30,8 +33,10 @@ const automatic = 'agl serve';
 
 interface KnownTrial {
   readonly version: string;
-  readonly costs: KnownCosts;
+  memory: TrialMemory;
   nextMs: number;
+  /** When everything is read again: traces that arrived late, and feedback from clocks that are behind. */
+  wholeMs: number;
   /** The minute, and the numbers of traces and scores, of the last recorded assessment. */
   recorded: string;
 }
@@ -59,8 +64,12 @@ export class CanaryMonitor {
     const trial = this.#trialOf(deployment, candidate.version);
     const startMs = clock.now();
     if (startMs < trial.nextMs) return false;
-    const assessment = await assessCanary(store, deployment, state, trial.costs);
-    trial.nextMs = clock.now() + Math.max(intervalMs, (clock.now() - startMs) / maxTimeShare);
+    const isWhole = startMs >= trial.wholeMs;
+    if (isWhole) trial.memory = { ...emptyMemory(), costs: trial.memory.costs };
+    const assessment = await assessCanary(store, deployment, state, trial.memory);
+    const pauseMs = (clock.now() - startMs) / maxTimeShare;
+    if (isWhole) trial.wholeMs = clock.now() + Math.max(wholeIntervalMs, pauseMs);
+    trial.nextMs = clock.now() + (isWhole ? intervalMs : Math.max(intervalMs, pauseMs));
     if (assessment === null) return false;
     const isDecided = assessment.guard !== null || (assessment.verdict === 'better' && candidate.isPromotedWhenBetter);
     await this.#record(deployment, { trial, assessment, share: candidate.share, isLast: isDecided });
@@ -69,7 +78,8 @@ export class CanaryMonitor {
 
   #trialOf(deployment: string, version: string): KnownTrial {
     const known = this.#trials.get(deployment);
-    const trial = known?.version === version ? known : { version, costs: new Map(), nextMs: 0, recorded: '' };
+    const trial =
+      known?.version === version ? known : { version, memory: emptyMemory(), nextMs: 0, wholeMs: 0, recorded: '' };
     this.#trials.set(deployment, trial);
     return trial;
   }
