@@ -148,6 +148,37 @@ test('a request that the candidate refuses is returned to the client and recorde
   expect(readProductionMetadata(items[0]?.metadata ?? null)).toMatchObject({ version: 'run-2@1', fallbackFrom: null });
 });
 
+test('a stream of the stable version replaces that of a candidate that fails, and a broken stream is a failure', async () => {
+  route = { ...route, candidate: { version: 'run-2@1', share: 1, key: 'a key' } };
+  const gateway = await start();
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'unused', maxRetries: 0 });
+  const request = { model: 'support-agent', messages: [{ role: 'user' as const, content: 'Hello' }], user: 'ada' };
+  respondWith((response) => response.writeHead(500).end());
+  const { data, response } = await client.chat.completions.create({ ...request, stream: true }).withResponse();
+  let text = '';
+  for await (const chunk of data) text += chunk.choices[0]?.delta.content ?? '';
+  expect([text, response.headers.get('x-agl-deployment-version')]).toEqual(['stable', 'run-1@1']);
+  respondWith((broken) => {
+    broken.writeHead(200, { 'content-type': 'text/event-stream' });
+    broken.write('data: {"id":"c","choices":[{"index":0,"delta":{"content":"cand"}}]}\n\n', () => broken.destroy());
+  });
+  const second = await client.chat.completions.create({ ...request, stream: true });
+  const readAll = async (): Promise<void> => {
+    for await (const _ of second);
+  };
+  await expect(readAll()).rejects.toThrow();
+  await gateway.drain();
+  const { items } = await store.queryRollouts({ runId: 'support-agent' });
+  const first = response.headers.get('x-rollout-id');
+  const statuses = items.map(({ rolloutId, status }) => [rolloutId === first, status]);
+  expect(statuses).toEqual(
+    expect.arrayContaining([
+      [true, 'succeeded'],
+      [false, 'failed'],
+    ]),
+  );
+});
+
 test('models are the deployments; other models and addresses of attempts are refused', async () => {
   const { url } = await start();
   expect(await (await fetch(`${url}/v1/models`)).json()).toMatchObject({ data: [{ id: 'support-agent' }] });
