@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { canaryMetrics } from '../packages/core/src/telemetry/canary-metric-catalogue.ts';
 import { type OperationalMetric, operationalMetrics } from '../packages/core/src/telemetry/operational-metrics.ts';
 import { runMetrics } from '../packages/core/src/telemetry/run-metric-catalogue.ts';
 import { metricBounds, metricGroups, type RunMetric } from '../packages/core/src/telemetry/run-metrics.ts';
@@ -32,6 +33,12 @@ name ends in \`_max\`.
 
 ${groupTables(Object.values(runMetrics))}
 
+## Metrics of deployments
+
+\`agl serve\` records them with a deployment while a candidate is on trial, once a minute at most.
+
+${groupTables(Object.values(canaryMetrics))}
+
 ## Measurements of runtimes
 
 A runtime reports them for each pass and each optimizer step, on the stream \`WatchMetrics\`.
@@ -40,7 +47,7 @@ ${groupTables(Object.values(runtimeMetrics))}
 
 ## Metrics of processes
 
-Prometheus metrics at \`/metrics\` of \`agl server\`, \`agl store\` and \`agl gateway\`, and at the address of \`--metrics\` of \`agl train\` and
+Prometheus metrics at \`/metrics\` of \`agl server\`, \`agl store\`, \`agl gateway\` and \`agl serve\`, and at the address of \`--metrics\` of \`agl train\` and
 \`agl runner\`. All export \`process_…\` and \`nodejs_…\` too. Labels have few values; the only id is that of the current run.
 
 | Metric | Type | Exported by | Meaning |

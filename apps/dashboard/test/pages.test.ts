@@ -39,6 +39,63 @@ const searchState = {
   ],
 };
 
+const deploymentState = {
+  kind: 'deployment',
+  live: 'run-1@30',
+  candidate: {
+    version: 'run-2@40',
+    share: 0.2,
+    key: 'a key',
+    sinceMs: 60_000,
+    isPromotedWhenBetter: true,
+    maxCostRatio: 2,
+  },
+  versions: ['run-1@30', 'run-2@40'].map((version) => ({
+    version,
+    kind: 'weights',
+    run: version.split('@')[0],
+    step: 30,
+    baseModel: 'tiny-chat',
+    data: null,
+    configSha256: null,
+    source: { type: 'embedded' },
+    location: { policy: 'uri' },
+    digest: null,
+    prompts: null,
+    reward: 0.5,
+  })),
+  history: [
+    { timeMs: 1, action: 'promote', version: 'run-1@30', previous: null, share: null, by: 'ada', reason: 'first' },
+    {
+      timeMs: 60_000,
+      action: 'canary',
+      version: 'run-2@40',
+      previous: 'run-1@30',
+      share: 0.2,
+      by: 'ada',
+      reason: 'fewer complaints',
+    },
+  ],
+};
+
+/** Assessments of three minutes, in which the interval of the difference of the score shrinks. */
+const assessments = [2, 3, 4].map((step) => ({
+  runId: 'support-agent',
+  step,
+  timeMs: step * 60_000,
+  values: {
+    'canary/share': 0.2,
+    'canary/verdict': step === 4 ? 1 : 0,
+    'canary/score/verdict': step === 4 ? 1 : 0,
+    'canary/score/live': 0.5,
+    'canary/score/candidate': 0.75,
+    'canary/score/low': 0.25 - 0.9 / step,
+    'canary/score/high': 0.25 + 0.9 / step,
+    'canary/score/live_users': step * 40,
+    'canary/score/candidate_users': step * 10,
+  },
+}));
+
 /** Every page and view, with a text that appears when its data has arrived. */
 const pages: readonly (readonly [path: string, text: string])[] = [
   ['/', sampleTexts.name],
@@ -65,6 +122,9 @@ const pages: readonly (readonly [path: string, text: string])[] = [
   [`/runs/${searchRunId}/prompts`, 'v1, differences from v0'],
   ['/runs/run-none', 'Not found'],
   ['/rollouts/ro-none', 'Not found'],
+  ['/deployments', '20 %'],
+  ['/deployments/support-agent', 'fewer complaints'],
+  ['/deployments/run-none', 'Not found'],
   ['/nothing', 'There is nothing at this address'],
 ];
 
@@ -81,6 +141,8 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await store.updateRun(otherRunId, { status: 'failed', state: { finishedStep: 1 } }, [point]);
     await store.createRun({ runId: searchRunId, name: 'prompt search', config: {} });
     await store.updateRun(searchRunId, { status: 'finished', state: JSON.parse(JSON.stringify(searchState)) });
+    await store.createRun({ runId: 'support-agent', name: 'support-agent', config: {} });
+    await store.updateRun('support-agent', { state: JSON.parse(JSON.stringify(deploymentState)) }, assessments);
     browser = await startBrowser();
     dashboard = await serveDashboard({
       store,

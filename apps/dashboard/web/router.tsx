@@ -95,6 +95,18 @@ const rollout = createRoute({
   component: lazyRouteComponent(() => import('./pages/rollout-page.tsx'), 'RolloutPage'),
 });
 
+const deployments = createRoute({
+  getParentRoute: () => root,
+  path: '/deployments',
+  component: lazyRouteComponent(() => import('./pages/deployments-page.tsx'), 'DeploymentsPage'),
+});
+
+const deployment = createRoute({
+  getParentRoute: () => root,
+  path: '/deployments/$name',
+  component: lazyRouteComponent(() => import('./pages/deployment-page.tsx'), 'DeploymentPage'),
+});
+
 const workers = createRoute({
   getParentRoute: () => root,
   path: '/workers',
@@ -104,7 +116,20 @@ const workers = createRoute({
 /** The router of the page. Every view has an address. */
 export function createAppRouter() {
   return createRouter({
-    routeTree: root.addChildren([runs, compare, run, tasks, prompts, dataset, audit, rollouts, rollout, workers]),
+    routeTree: root.addChildren([
+      runs,
+      compare,
+      run,
+      tasks,
+      prompts,
+      dataset,
+      audit,
+      rollouts,
+      rollout,
+      deployments,
+      deployment,
+      workers,
+    ]),
     defaultPreload: 'intent',
     scrollRestoration: true,
   });

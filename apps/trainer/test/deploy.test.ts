@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadPrompts, type Store } from '@agentlightning/core';
+import type { ModelVersion } from '@agentlightning/core/protocol';
 import { modelCallToSpan } from '@agentlightning/core/spans';
 import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandOutputs } from '../src/cli/output/command-outputs.ts';
-import { type ModelVersion, promote, rollback } from '../src/deployments/deployment-record.ts';
+import { promote, rollback } from '../src/deployments/change-deployment.ts';
 import { runAgl } from './agl-command.ts';
 import { smallTrainer, trainSmall } from './small-trainer.ts';
 
@@ -33,6 +34,7 @@ function promptsVersion(name: string): ModelVersion {
     data: null,
     configSha256: '0'.repeat(64),
     location: null,
+    source: null,
     digest: `sha256:${name}`,
     prompts: { answering: { template: `${name}: {question}` } },
     reward: 0.5,

@@ -7,6 +7,7 @@
 export { fineTuneExamples } from './dataset/fine-tune-examples.ts';
 export { preferenceExamples } from './dataset/preference-examples.ts';
 export { compareMeans } from './evaluation/compare-means.ts';
+export { compareSequentially } from './evaluation/confidence-sequence.ts';
 export type { RecipeOptions } from './recipe.ts';
 export { createRecipe } from './recipe.ts';
 export { parseAlgorithmOptions } from './registry.ts';

@@ -61,11 +61,12 @@ export interface CloseOptions {
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const core = createGatewayComponents(options);
-  const { services, gate, writer } = core;
+  const { services, gate, writer, production } = core;
   const { app, aglServer } = createGatewayApp(options, core);
   const maxCallMs = options.maxCallMs ?? 3_600_000;
   const tooOld = setInterval(() => endOldCalls(core, maxCallMs), Math.min(1000, maxCallMs / 4)).unref();
-  const drain = (timeoutMs?: number): Promise<void> => gate.drain(() => writer.flush(), timeoutMs);
+  const drain = (timeoutMs?: number): Promise<void> =>
+    gate.drain(async () => void (await Promise.all([writer.flush(), production.flush()])), timeoutMs);
   return {
     app,
     restore: async () => await aglServer?.restore(),
@@ -90,6 +91,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       await drain(recordGraceMs).catch((error: unknown) =>
         core.log.error({ err: error }, 'calls in flight could not be recorded'),
       );
+      production.close();
       await core.unattributedCalls.close();
     },
   };

@@ -10,6 +10,7 @@ import { PauseGate } from './attempts/pause-gate.ts';
 import { UnattributedCalls } from './attempts/unattributed-calls.ts';
 import { CallRecorder } from './capture/call-recorder.ts';
 import { GatewayMetrics } from './capture/gateway-metrics.ts';
+import { ProductionRecords } from './capture/production-records.ts';
 import { SpanWriter } from './capture/span-writer.ts';
 import type { ModelCallServices } from './model-api/model-call-services.ts';
 import { SampledArguments } from './model-api/sampled-arguments.ts';
@@ -28,6 +29,7 @@ export interface GatewayComponents {
   readonly log: GatewayLog;
   readonly services: ModelCallServices;
   readonly writer: SpanWriter;
+  readonly production: ProductionRecords;
   readonly metrics: GatewayMetrics;
   readonly unattributedCalls: UnattributedCalls;
   readonly watch: AttemptWatch;
@@ -47,20 +49,35 @@ export function createGatewayComponents(options: GatewayOptions): GatewayCompone
   // A client awaits each span before its next call, so concurrent batches cannot reorder dependent spans.
   const maxBatches = options.durability === 'background' ? 1 : 4;
   const writer = new SpanWriter({ store: options.store, clock, log, maxBatches });
+  const production = new ProductionRecords({ store: options.store, log });
   const closing = new AbortController();
   const gate = new PauseGate(clock);
   const calls = new CallsInFlight({ maxCalls: options.maxCallsInFlight ?? 4096, maxBytes: maxBytesInFlight() });
   const metrics = new GatewayMetrics(
-    { state: () => gate.state(), upstreams: () => services.pool.states() },
+    {
+      state: () => gate.state(),
+      upstreams: () => services.pool.states(),
+      production: () => production.counts,
+      deployments: options.deployments ?? null,
+    },
     options.registry,
   );
   const unattributedCalls = new UnattributedCalls({ store: options.store, clock, log });
-  const services = createServices(options, { clock, log, writer, metrics, unattributedCalls, closing: closing.signal });
+  const services = createServices(options, {
+    clock,
+    log,
+    writer,
+    production,
+    metrics,
+    unattributedCalls,
+    closing: closing.signal,
+  });
   return {
     clock,
     log,
     services,
     writer,
+    production,
     metrics,
     unattributedCalls,
     gate,
@@ -81,13 +98,14 @@ interface Foundations {
   readonly clock: Clock;
   readonly log: GatewayLog;
   readonly writer: SpanWriter;
+  readonly production: ProductionRecords;
   readonly metrics: GatewayMetrics;
   readonly unattributedCalls: UnattributedCalls;
   readonly closing: AbortSignal;
 }
 
 function createServices(options: GatewayOptions, foundations: Foundations): ModelCallServices {
-  const { clock, log, writer, metrics, unattributedCalls, closing } = foundations;
+  const { clock, log, writer, production, metrics, unattributedCalls, closing } = foundations;
   const silenceTimeoutMs = timeoutOf('upstreamTimeoutMs', options.upstreamTimeoutMs ?? 600_000);
   const client = new UpstreamClient({
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
@@ -119,8 +137,11 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
       closing,
     },
     directory: new AttemptDirectory(options.store, options.unattributedCalls === 'pass' ? null : unattributedCalls),
+    metrics,
+    deployments: options.deployments ?? null,
     recorder: new CallRecorder({
       writer,
+      production,
       durability: options.durability ?? 'before-response',
       log,
       secretFields: new SecretFields(options.secretFields),

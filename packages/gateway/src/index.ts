@@ -4,6 +4,8 @@ export type { ServedGateway, ServeGatewayOptions } from './serve-gateway.ts';
 export { serveGateway } from './serve-gateway.ts';
 export type {
   AttemptTokenVerifier,
+  DeploymentRoute,
+  DeploymentRoutes,
   GatewayLog,
   GatewayOptions,
   GatewayState,

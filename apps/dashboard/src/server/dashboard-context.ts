@@ -2,6 +2,7 @@ import type { Clock } from '@agentlightning/core';
 import type { RunAudit } from '@agentlightning/core/protocol';
 import type { AnnotationStore, DashboardStore } from './dashboard-store.ts';
 import type { DatasetReader } from './dataset-reader.ts';
+import { DeploymentReader } from './deployment-reader.ts';
 import type { Replayer } from './replayer.ts';
 import { RolloutReader } from './rollout-reader.ts';
 import type { WarningExplanations } from './run-progress.ts';
@@ -26,6 +27,7 @@ export interface DashboardContext {
   /** Audits the reward of runs; null when the dashboard has no audits. */
   readonly auditor: RunAuditor | null;
   readonly runs: RunReader;
+  readonly deployments: DeploymentReader;
   readonly tasks: TaskMaps;
   readonly rollouts: RolloutReader;
 }
@@ -51,6 +53,7 @@ export function dashboardContext(options: {
     datasets,
     auditor,
     runs: new RunReader(options),
+    deployments: new DeploymentReader(store),
     tasks: new TaskMaps(store),
     rollouts: new RolloutReader(store),
   };

@@ -10,6 +10,11 @@ export function numberText(value: number | null | undefined): string {
   return value.toFixed(size >= 100 ? 1 : 3);
 }
 
+/** A share of 0 to 1 as a percentage: `12.5 %`. */
+export function shareText(share: number): string {
+  return `${Number((share * 100).toFixed(1))} %`;
+}
+
 /** A count with a unit prefix: `12.3k`. */
 export function countText(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–';

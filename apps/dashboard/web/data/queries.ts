@@ -1,5 +1,6 @@
 import type { RunAudit } from '@agentlightning/core/protocol';
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { DeploymentDetail, DeploymentList } from '../../src/api/deployment-views.ts';
 import type { PromptVersions } from '../../src/api/prompt-views.ts';
 import type { ReplayModels } from '../../src/api/replay-views.ts';
 import type { CallTokens, RolloutDetail, RolloutPage, SpanView } from '../../src/api/rollout-views.ts';
@@ -125,6 +126,20 @@ export const replayModelsQuery = (rolloutId: string) =>
   queryOptions({
     queryKey: ['rollout', rolloutId, 'replay'],
     queryFn: ({ signal }) => read<ReplayModels>(`/api/rollouts/${segment(rolloutId)}/replay`, {}, signal),
+  });
+
+/** The deployments. Their changes are changes of runs. */
+export const deploymentsQuery = () =>
+  queryOptions({
+    queryKey: ['runs', 'deployments'],
+    queryFn: ({ signal }) => read<DeploymentList>('/api/deployments', {}, signal),
+  });
+
+/** One deployment. */
+export const deploymentQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['run', name, 'deployment'],
+    queryFn: ({ signal }) => read<DeploymentDetail>(`/api/deployments/${segment(name)}`, {}, signal),
   });
 
 /** The workers. They have no change events, so they are polled. */

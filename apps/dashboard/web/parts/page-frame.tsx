@@ -32,6 +32,7 @@ export function PageFrame(): ReactNode {
             Runs
           </Link>
           <Link to="/rollouts">Rollouts</Link>
+          <Link to="/deployments">Deployments</Link>
           <Link to="/workers">Workers</Link>
         </nav>
         <div className="end">

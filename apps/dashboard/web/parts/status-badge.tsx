@@ -21,6 +21,8 @@ const tones: Readonly<Record<string, string>> = {
   partial: 'warn',
   abandoned: 'warn',
   requeuing: 'warn',
+  better: 'good',
+  worse: 'bad',
   running: 'active',
   preparing: 'active',
   busy: 'active',

@@ -18,6 +18,7 @@ const order = [
   'guides/sparse-rewards',
   'guides/multi-agent',
   'guides/debug',
+  'guides/production-loop',
   'guides/production-data',
   'guides/coding-agents',
   'agents/fetch',

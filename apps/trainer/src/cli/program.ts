@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { packageVersion } from '../events/package-version.ts';
 import { addDatasetCommand } from './dataset/dataset-command.ts';
 import { addDeployCommand, addModelCommands } from './deploy/deploy-commands.ts';
+import { addServeCommand } from './deploy/serve-command.ts';
 import { addDevCommand } from './evaluation/dev-command.ts';
 import { addEvalCommand } from './evaluation/eval-command.ts';
 import { addExportCommand } from './export/export-command.ts';
@@ -60,6 +61,7 @@ export function buildProgram(options: ProgramOptions): Command {
   program.commandsGroup('Serve and operate:');
   addDeployCommand(program);
   addModelCommands(program);
+  addServeCommand(program);
   addServerCommand(program);
   addConfigCommand(program);
   addKeysCommand(program);

@@ -1,18 +1,30 @@
 import { createHash } from 'node:crypto';
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
+import type { ModelSource, ModelVersion } from '@agentlightning/core/protocol';
 import { readRunProgress } from '@agentlightning/core/protocol';
+import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import { z } from 'zod';
 import { parseCheckpointReference } from '../config/checkpoint-reference.ts';
+import type { EndpointModel } from '../evaluation-run/evaluate-options.ts';
 import { versionRecord } from '../prompt-search/prompts-file.ts';
 import { readSearchState } from '../prompt-search/search-run-state.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { shapeKey } from '../run/run-shape.ts';
 import { isSearchRun, readRunState } from '../run/run-state.ts';
-import type { ModelVersion } from './deployment-record.ts';
 
 /** The parts of the stored configuration of a run that are its origin. */
 const originSchema = z.object({
-  runtime: z.object({ model: z.string().nullish() }).optional(),
+  runtime: z
+    .object({
+      type: z.string().optional(),
+      model: z.string().nullish(),
+      address: z.string().optional(),
+      baseUrl: z.string().optional(),
+      lora: z
+        .object({ rank: z.int(), alpha: z.number().optional(), targetModules: z.array(z.string()).optional() })
+        .optional(),
+    })
+    .optional(),
   dataDir: z.string().default(''),
   [shapeKey]: z.record(z.string(), z.json()).default({}),
 });
@@ -22,9 +34,10 @@ const originSchema = z.object({
  *
  * @param run - the run of the reference
  * @param reference - such as `run-1a2b@best`; for prompts, their version or `best`
+ * @param endpoint - the endpoint that serves it, instead of the runtime of the run; null for none
  * @throws AgentLightningError NOT_FOUND without such a checkpoint or version
  */
-export function modelVersionOf(run: Run, reference: string): ModelVersion {
+export function modelVersionOf(run: Run, reference: string, endpoint: EndpointModel | null = null): ModelVersion {
   const { choice } = parseCheckpointReference(reference);
   const origin = originSchema.parse(run.config);
   const shared = {
@@ -34,16 +47,55 @@ export function modelVersionOf(run: Run, reference: string): ModelVersion {
     configSha256: sha256(JSON.stringify(run.config)),
     reward: readRunProgress(run).after?.reward ?? null,
   };
-  if (isSearchRun(run)) return { ...shared, ...promptsOf(run, choice) };
+  if (isSearchRun(run)) return { ...shared, ...promptsOf(run, choice), source: null };
   const state = readRunState(run, origin.dataDir);
   if (state.vendor !== undefined) {
     const { model } = state.vendor;
     if (model === null) throw unfinished(run.runId);
-    return { ...shared, version: `${run.runId}@final`, kind: 'vendor', step: null, location: model, ...noWeights };
+    const baseUrl = origin.runtime?.baseUrl ?? 'https://api.openai.com/v1';
+    const source = endpointSource(endpoint ?? { baseUrl, model, apiKey: { env: 'OPENAI_API_KEY' } });
+    return {
+      ...shared,
+      version: `${run.runId}@final`,
+      kind: 'vendor',
+      step: null,
+      location: model,
+      source,
+      ...noWeights,
+    };
   }
   const { step, uris } = chooseCheckpoint(state, choice);
   const digest = state.publications.findLast((each) => each.step === step)?.digest ?? null;
-  return { ...shared, version: `${run.runId}@${step}`, kind: 'weights', step, location: uris, digest, prompts: null };
+  const source = endpoint === null ? runtimeSource(origin.runtime) : endpointSource(endpoint);
+  const version = `${run.runId}@${step}`;
+  return { ...shared, version, kind: 'weights', step, location: uris, digest, source, prompts: null };
+}
+
+/** The version of a model that no run has made, such as the one that an application has used so far. */
+export function endpointVersionOf(endpoint: EndpointModel): ModelVersion {
+  const { model } = endpoint;
+  const unknown = { run: null, step: null, data: null, configSha256: null, reward: null, ...noWeights };
+  return {
+    version: model,
+    kind: 'endpoint',
+    baseModel: model,
+    location: model,
+    source: endpointSource(endpoint),
+    ...unknown,
+  };
+}
+
+/** The record names the variable of a key, and never holds the key. */
+function endpointSource({ baseUrl, model, apiKey }: EndpointModel): ModelSource {
+  return { type: 'endpoint', baseUrl, model, keyVariable: typeof apiKey === 'object' ? apiKey.env : null };
+}
+
+/** The runtime that has the checkpoint; null for one that serves only runs. */
+function runtimeSource(runtime: z.infer<typeof originSchema>['runtime']): ModelSource | null {
+  const { type, address, lora } = runtime ?? {};
+  if (type === 'embedded') return { type };
+  if (type !== 'grpc' || address === undefined) return null;
+  return { type, address, lora: lora === undefined ? null : (JSON.parse(JSON.stringify(lora)) as LoraConfig) };
 }
 
 const noWeights = { digest: null, prompts: null } as const;

@@ -8,7 +8,7 @@ export const headerNames = {
   agentName: 'x-agl-agent-name',
   /** Request of an adapter: the nested agents, outermost first, each percent-encoded, joined by `>`. */
   agentPath: 'x-agl-agent-path',
-  /** Request of an attempt without its own address. */
+  /** Request of an attempt without its own address. Response to a call of a deployment: the id for feedback. */
   rolloutId: 'x-rollout-id',
   /** Request of an attempt without its own address. */
   attemptId: 'x-attempt-id',
@@ -20,6 +20,12 @@ export const headerNames = {
   paused: 'x-agl-paused',
   /** Request by OTLP: the deployment of the spans whose resource names none. */
   deployment: 'x-agl-deployment',
+  /** Request of an application to a deployment: the user, who stays with one version. */
+  user: 'x-agl-user',
+  /** Request of an application to a deployment: the conversation, which stays with one version where the user is unknown. */
+  conversation: 'x-agl-conversation',
+  /** Response to a call of a deployment: the version that responded. */
+  deploymentVersion: 'x-agl-deployment-version',
   /** Request and response: correlates the logs of client, gateway, store and upstream. */
   requestId: 'x-request-id',
   /**

@@ -3,6 +3,8 @@
  *
  * @module
  */
+
+export { canaryMetrics } from '../telemetry/canary-metric-catalogue.ts';
 export { instrumentOptions, type OperationalMetric, operationalMetrics } from '../telemetry/operational-metrics.ts';
 export { runMetrics } from '../telemetry/run-metric-catalogue.ts';
 export {

@@ -52,6 +52,14 @@ export {
   restrictedContentOf,
   rewardSourceKey,
 } from './access/reward-source.ts';
+export {
+  type DeploymentCandidate,
+  type DeploymentChange,
+  type DeploymentState,
+  type ModelSource,
+  type ModelVersion,
+  readDeployment,
+} from './records/deployment.ts';
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
 export type {
   AuditAgreement,

@@ -9,6 +9,10 @@ import { agentLightningAttributes, modelCallAttributes, productionAttributes } f
 export interface ProductionTrace {
   /** The version of the deployment that served it, such as `run-1a2b@30`; null when unknown. */
   readonly version: string | null;
+  /** The trial of a candidate that the trace was a part of, with either version; null for none. */
+  readonly trial: string | null;
+  /** The candidate that the request was for, where it was away; null otherwise. */
+  readonly fallbackFrom: string | null;
   /** The user, as the application names them; null when unknown. */
   readonly user: string | null;
   /** The conversation or session; null when unknown. */
@@ -67,6 +71,8 @@ export function productionFacts(spans: readonly Span[]): ProductionFacts {
   ];
   return {
     version: firstText(sources, [productionAttributes.version]),
+    trial: firstText(sources, [productionAttributes.trial]),
+    fallbackFrom: firstText(sources, [productionAttributes.fallbackFrom]),
     user: firstText(sources, userNames),
     conversation: firstText(sources, conversationNames),
     input: inputOf(root?.attributes ?? {}) ?? inputOfCalls(spans),
@@ -75,9 +81,12 @@ export function productionFacts(spans: readonly Span[]): ProductionFacts {
 }
 
 /** The metadata of a rollout of a deployment. */
-export function productionMetadata({ version, user, conversation }: ProductionTrace): JsonObject {
+export function productionMetadata(trace: ProductionTrace): JsonObject {
+  const { version, trial, fallbackFrom, user, conversation } = trace;
   return {
     [productionAttributes.version]: version,
+    ...(trial === null ? {} : { [productionAttributes.trial]: trial }),
+    ...(fallbackFrom === null ? {} : { [productionAttributes.fallbackFrom]: fallbackFrom }),
     ...(user === null ? {} : { [productionAttributes.user]: user }),
     ...(conversation === null ? {} : { [productionAttributes.conversation]: conversation }),
   };
@@ -87,6 +96,8 @@ export function productionMetadata({ version, user, conversation }: ProductionTr
 export function readProductionMetadata(metadata: JsonObject | null): ProductionTrace {
   return {
     version: textOf(metadata?.[productionAttributes.version]),
+    trial: textOf(metadata?.[productionAttributes.trial]),
+    fallbackFrom: textOf(metadata?.[productionAttributes.fallbackFrom]),
     user: textOf(metadata?.[productionAttributes.user]),
     conversation: textOf(metadata?.[productionAttributes.conversation]),
   };

@@ -136,6 +136,12 @@ export const productionAttributes = {
   deployment: 'agentlightning.deployment',
   /** The version of the deployment that served the request. */
   version: 'agentlightning.deployment.version',
+  /** The trial of a candidate that the request was a part of, with either version: the key of the candidate. */
+  trial: 'agentlightning.deployment.trial',
+  /** The candidate that the request was for, where it was away and another version served it. */
+  fallbackFrom: 'agentlightning.deployment.fallback_from',
+  /** Why it was away. */
+  fallbackReason: 'agentlightning.deployment.fallback_reason',
   /** OpenTelemetry's name of the user. */
   user: 'user.id',
   /** OpenTelemetry's name of the conversation. */

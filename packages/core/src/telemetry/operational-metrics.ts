@@ -131,6 +131,35 @@ export const operationalMetrics = {
     labels: ['upstream'],
     title: 'Retries after upstream failures',
   },
+  gatewayDeploymentCalls: {
+    name: 'agl_gateway_deployment_calls_total',
+    type: 'counter',
+    of: ['server', 'gateway'],
+    labels: ['deployment', 'role', 'outcome'],
+    title: 'Calls of deployments by role of the version (`live`, `candidate`): responded, failed or fell_back',
+  },
+  gatewayCandidateShare: {
+    name: 'agl_gateway_candidate_share',
+    type: 'gauge',
+    of: ['server', 'gateway'],
+    labels: ['deployment'],
+    title: 'Share of the users whose calls are for the candidate; 0 without one',
+  },
+  gatewayRecordsWaiting: {
+    name: 'agl_gateway_deployment_records_waiting',
+    type: 'gauge',
+    of: ['server', 'gateway'],
+    labels: [],
+    title: 'Calls of deployments that wait to be recorded',
+  },
+  gatewayRecordsLost: {
+    name: 'agl_gateway_deployment_records_lost',
+    type: 'gauge',
+    of: ['server', 'gateway'],
+    labels: [],
+    title:
+      'Calls of deployments that were not recorded since the start, because the buffer was full or the store refused them',
+  },
   gatewayCallsInFlight: {
     name: 'agl_gateway_calls_in_flight',
     type: 'gauge',

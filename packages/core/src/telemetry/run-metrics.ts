@@ -1,3 +1,4 @@
+import { canaryMetrics } from './canary-metric-catalogue.ts';
 import { runMetrics } from './run-metric-catalogue.ts';
 import { runtimeMetrics } from './runtime-metric-catalogue.ts';
 
@@ -76,6 +77,7 @@ export const metricGroups: Readonly<Record<string, string>> = {
   rows: 'Token rows',
   tokens: 'Tokens',
   turns: 'Turns',
+  canary: 'Candidates of deployments',
   advantage: 'Advantages',
   staleness: 'Staleness',
   sampler: 'Sampler correction',
@@ -99,7 +101,7 @@ const placeholder = /<\w+>/;
 
 /** The metrics of runs and runtimes, in the order of the documentation. */
 export function allRunMetrics(): readonly RunMetric[] {
-  return [...Object.values(runMetrics), ...Object.values(runtimeMetrics)];
+  return [...Object.values(runMetrics), ...Object.values(canaryMetrics), ...Object.values(runtimeMetrics)];
 }
 
 /** The name of a metric of a family: `failures/timeout` of `failures/<cause>`. */

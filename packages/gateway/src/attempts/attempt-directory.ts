@@ -109,6 +109,7 @@ export class AttemptDirectory {
       samplingKey: rollout.samplingKey,
       samplingSeed: rollout.samplingSeed,
       isUnattributed: false,
+      production: null,
     };
   }
 

@@ -1,6 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { RolloutMode } from '@agentlightning/core';
 
+/** A call of a deployment, which is a trace of production or a part of one. */
+export interface ProductionCall {
+  readonly deployment: string;
+  /** The version that serves the call. */
+  readonly version: string;
+  /** The trial that it is a part of; null without a candidate. */
+  readonly trial: string | null;
+  readonly user: string | null;
+  readonly conversation: string | null;
+  /** The candidate that was away, and why; null when the version is the one that the call was for. */
+  readonly fallback: { readonly from: string; readonly reason: string } | null;
+  /** Takes the record of a failure without a first byte, of a call that another version may respond to; null: it is recorded at once. */
+  readonly deferFailure: ((record: () => void) => void) | null;
+}
+
 /** The attempt that a call names. */
 export interface AttemptAddress {
   readonly rolloutId: string;
@@ -33,6 +48,8 @@ export interface CallingAttempt {
   readonly samplingSeed: number | null;
   /** Whether this is the placeholder attempt of unattributed calls. */
   readonly isUnattributed: boolean;
+  /** Null for a rollout of a run. */
+  readonly production: ProductionCall | null;
 }
 
 /** Span attribute of {@link CallingAttempt.callIndex}, for calls with a response of a model. */

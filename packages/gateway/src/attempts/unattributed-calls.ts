@@ -51,7 +51,8 @@ export class UnattributedCalls {
       const { attemptId } = attempt;
       const traceId = attemptTraceId(rolloutId, attemptId);
       const ids = { rolloutId, attemptId, runId: null, seedNumber: 1, samplingKey: rolloutId, samplingSeed: null };
-      return { ...ids, mode: null, traceId, callIndex, giveBackIndex: () => undefined, isUnattributed: true };
+      const call = { mode: null, traceId, callIndex, giveBackIndex: () => undefined, isUnattributed: true };
+      return { ...ids, ...call, production: null };
     } catch (error) {
       if (this.#current === rollout) {
         this.#current = null;

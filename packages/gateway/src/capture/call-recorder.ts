@@ -6,10 +6,11 @@ import {
   untrainableReason,
 } from '@agentlightning/core/internal';
 import { headerNames } from '@agentlightning/core/protocol';
-import { modelCallToSpan } from '@agentlightning/core/spans';
-import { type CallingAttempt, callIndexAttribute } from '../attempts/calling-attempt.ts';
+import { modelCallToSpan, productionAttributes } from '@agentlightning/core/spans';
+import { type CallingAttempt, callIndexAttribute, type ProductionCall } from '../attempts/calling-attempt.ts';
 import { storeUnavailable } from '../wire/gateway-error.ts';
 import type { GatewayLog } from '../wire/gateway-options.ts';
+import type { ProductionRecords } from './production-records.ts';
 import type { SpanWriter } from './span-writer.ts';
 
 /** A call of an attempt before it is sent. */
@@ -113,6 +114,7 @@ function decoded(name: string | null): string | null {
 /** Dependencies of a call recorder. */
 export interface CallRecorderOptions {
   readonly writer: SpanWriter;
+  readonly production: ProductionRecords;
   readonly durability: 'before-response' | 'background';
   readonly log: GatewayLog;
   /** The fields of request and response bodies that are redacted in the record. */
@@ -124,13 +126,15 @@ export interface CallRecorderOptions {
 /** Records calls as spans, with the configured durability. */
 export class CallRecorder {
   readonly #writer: SpanWriter;
+  readonly #production: ProductionRecords;
   readonly #durability: 'before-response' | 'background';
   readonly #log: GatewayLog;
   readonly #secretFields: SecretFields;
   readonly #onEnded: CallRecorderOptions['onEnded'];
 
-  constructor({ writer, durability, log, secretFields, onEnded }: CallRecorderOptions) {
+  constructor({ writer, production, durability, log, secretFields, onEnded }: CallRecorderOptions) {
     this.#writer = writer;
+    this.#production = production;
     this.#durability = durability;
     this.#log = log;
     this.#secretFields = secretFields;
@@ -140,6 +144,8 @@ export class CallRecorder {
   /** Records a call whose response waits for it. @throws GatewayError 503 when the store rejects it */
   async record(started: StartedCall, ended: EndedCall): Promise<void> {
     const span = this.#toSpan(started, ended);
+    const { production } = started.attempt;
+    if (production !== null) return this.#production.append(production.deployment, span);
     // Plain calls are not training data, so their responses do not wait.
     if (this.#durability === 'background' || started.attempt.isUnattributed)
       return this.#writer.writeInBackground(span);
@@ -153,7 +159,15 @@ export class CallRecorder {
   /** Records a failed or aborted call. Store failures are logged: there is no response to carry them. */
   recordFailed(started: StartedCall, ended: EndedCall): void {
     try {
-      this.#writer.writeInBackground(this.#toSpan(started, ended));
+      const span = this.#toSpan(started, ended);
+      const { production } = started.attempt;
+      const record = (): void =>
+        production === null
+          ? this.#writer.writeInBackground(span)
+          : this.#production.append(production.deployment, span);
+      const defer = ended.firstByteTimeMs === null ? (production?.deferFailure ?? null) : null;
+      if (defer === null) record();
+      else defer(record);
     } catch (error) {
       // Unhandled, the rejection would terminate the process.
       this.#log.error({ spanId: started.spanId, err: error }, 'a failed call could not be recorded');
@@ -221,8 +235,30 @@ function toSpan(
   );
   const endpoint = ended.endpoint === null ? {} : { [endpointAttribute]: ended.endpoint };
   const index = ended.firstByteTimeMs === null ? {} : { [callIndexAttribute]: attempt.callIndex };
-  const attributes = { ...span.attributes, ...endpoint, ...index, ...started.attributes, ...changesOf(started, ended) };
+  const attributes = {
+    ...span.attributes,
+    ...endpoint,
+    ...index,
+    ...(attempt.production === null ? {} : productionAttributesOf(attempt.production)),
+    ...started.attributes,
+    ...changesOf(started, ended),
+  };
   return { ...span, attributes, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
+}
+
+function productionAttributesOf({ version, trial, user, conversation, fallback }: ProductionCall): Attributes {
+  return {
+    [productionAttributes.version]: version,
+    ...(trial === null ? {} : { [productionAttributes.trial]: trial }),
+    ...(user === null ? {} : { [productionAttributes.user]: user }),
+    ...(conversation === null ? {} : { [productionAttributes.conversation]: conversation }),
+    ...(fallback === null
+      ? {}
+      : {
+          [productionAttributes.fallbackFrom]: fallback.from,
+          [productionAttributes.fallbackReason]: fallback.reason,
+        }),
+  };
 }
 
 function changesOf({ attributes }: StartedCall, { changes }: EndedCall): Attributes {

@@ -1,7 +1,8 @@
 import { instrumentOptions, type OperationalMetric, operationalMetrics } from '@agentlightning/core/metrics';
+import type { SpanSinkCounts } from '@agentlightning/core/spans';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallObservation } from '../wire/call-observation.ts';
-import type { GatewayState, UpstreamState } from '../wire/gateway-options.ts';
+import type { DeploymentRoutes, GatewayState, UpstreamState } from '../wire/gateway-options.ts';
 import type { EndedCall, StartedCall } from './call-recorder.ts';
 
 /** A request to an upstream and its outcome: its status, or `error` without a complete response. */
@@ -40,6 +41,7 @@ export class GatewayMetrics {
   readonly #recorded: Counter<'model' | 'kind'>;
   readonly #tries: Histogram<'upstream' | 'outcome'>;
   readonly #retries: Counter<'upstream'>;
+  readonly #deployments: Counter<'deployment' | 'role' | 'outcome'>;
 
   constructor(gauges: GatewayGauges, registry: Registry = new Registry()) {
     this.#registry = registry;
@@ -56,6 +58,7 @@ export class GatewayMetrics {
     this.#recorded = counter(operationalMetrics.gatewayRecordedCalls);
     this.#tries = histogram(operationalMetrics.gatewayUpstreamRequests);
     this.#retries = counter(operationalMetrics.gatewayUpstreamRetries);
+    this.#deployments = counter(operationalMetrics.gatewayDeploymentCalls);
     registerGauges(this.#registry, gauges);
   }
 
@@ -93,6 +96,15 @@ export class GatewayMetrics {
     this.#retries.inc({ upstream });
   }
 
+  /** A version of a deployment has responded or failed; `fell_back`: the stable version took the call of the candidate. */
+  deploymentCalled(
+    deployment: string,
+    role: 'live' | 'candidate',
+    outcome: 'responded' | 'failed' | 'fell_back',
+  ): void {
+    this.#deployments.inc({ deployment, role, outcome });
+  }
+
   /** The metrics in Prometheus text format. */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     // Default metrics have a running cost, so they start with the first scrape.
@@ -106,10 +118,14 @@ export class GatewayMetrics {
 interface GatewayGauges {
   readonly state: () => GatewayState;
   readonly upstreams: () => readonly UpstreamState[];
+  /** The records of calls of deployments. */
+  readonly production: () => SpanSinkCounts;
+  /** Null for a gateway without deployments. */
+  readonly deployments: DeploymentRoutes | null;
 }
 
 /** Registers the gauges. */
-function registerGauges(registry: Registry, { state, upstreams }: GatewayGauges): void {
+function registerGauges(registry: Registry, { state, upstreams, production, deployments }: GatewayGauges): void {
   const gauge = (metric: OperationalMetric, read: () => number): void => {
     new Gauge({
       ...instrumentOptions(metric),
@@ -133,6 +149,18 @@ function registerGauges(registry: Registry, { state, upstreams }: GatewayGauges)
       },
     });
   };
+  gauge(operationalMetrics.gatewayRecordsWaiting, () => production().waiting);
+  gauge(operationalMetrics.gatewayRecordsLost, () => production().lost);
+  new Gauge({
+    ...instrumentOptions(operationalMetrics.gatewayCandidateShare),
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const deployment of deployments?.names() ?? []) {
+        this.set({ deployment }, deployments?.route(deployment)?.candidate?.share ?? 0);
+      }
+    },
+  });
   gauge(operationalMetrics.gatewayCallsInFlight, () => state().inFlight);
   gauge(operationalMetrics.gatewayPaused, () => Number(state().isPaused));
   perUpstream(operationalMetrics.gatewayUpstreamUp, ({ isUp }) => Number(isUp));

@@ -5,6 +5,7 @@ import type { UpstreamResult } from '../upstream/send-to-upstream.ts';
 import type { CallResponse } from '../wire/call-response.ts';
 import { textOf } from '../wire/json-access.ts';
 import { badRequest } from './bad-request.ts';
+import { unknownDeployment } from './deployed-call.ts';
 import type { IncomingCall, ModelCallServices } from './model-call-services.ts';
 
 /** A request that is forwarded unchanged. */
@@ -32,6 +33,7 @@ export function fetchForwarded(
   call: IncomingCall,
   request: ForwardedRequest,
 ): Promise<UpstreamResult> {
+  if (services.deployments !== null) throw unknownDeployment(request.model ?? '', services.deployments, 'forwarded');
   const upstreams = services.pool.choose(request.model, call.attempt, callingAgent(call.headers));
   return callWithFailover(services.upstreamServices, upstreams, {
     path: request.path,

@@ -2,10 +2,11 @@ import type { RolloutMode } from '@agentlightning/core';
 import type { AttemptDirectory } from '../attempts/attempt-directory.ts';
 import type { AttemptAddress } from '../attempts/calling-attempt.ts';
 import type { CallRecorder } from '../capture/call-recorder.ts';
+import type { GatewayMetrics } from '../capture/gateway-metrics.ts';
 import type { UpstreamServices } from '../upstream/send-to-upstream.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { CallObservation } from '../wire/call-observation.ts';
-import type { SamplingOverrides } from '../wire/gateway-options.ts';
+import type { DeploymentRoutes, SamplingOverrides } from '../wire/gateway-options.ts';
 import type { SampledArguments } from './sampled-arguments.ts';
 import type { TokenContinuity } from './token-continuity.ts';
 import type { ConversationMemory } from './translation.ts';
@@ -16,6 +17,9 @@ export interface ModelCallServices {
   readonly upstreamServices: UpstreamServices;
   readonly directory: AttemptDirectory;
   readonly recorder: CallRecorder;
+  readonly metrics: Pick<GatewayMetrics, 'deploymentCalled'>;
+  /** The deployments whose names are the models; null for a gateway of runs. */
+  readonly deployments: DeploymentRoutes | null;
   readonly sampling: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
   /** The token ids of earlier turns. */
   readonly continuity: TokenContinuity;

@@ -9,6 +9,7 @@ import { parseRequest, textOf } from '../wire/json-access.ts';
 import { lacksApi, type TranslatableApi, translates } from './api-support.ts';
 import { badRequest, unlessTooDeep } from './bad-request.ts';
 import { chatCompletionsApi } from './chat-completions-api.ts';
+import { callDeployment } from './deployed-call.ts';
 import type { IncomingCall, ModelCallServices } from './model-call-services.ts';
 import { ProxiedCall } from './proxied-call.ts';
 import { restoredChange } from './sampled-arguments.ts';
@@ -49,9 +50,15 @@ export async function proxyModelCall(
   const startTimeMs = services.upstreamServices.clock.now();
   const request = parseRequest(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
+  if (services.deployments !== null) {
+    return await callDeployment(services.deployments, { services, call, request }, (to) =>
+      proxied(api, { call, request, startTimeMs, ...to }),
+    );
+  }
   const attempt = await services.directory.find(call.attempt);
   try {
-    const response = await proxied(api, { services, call, attempt, request, startTimeMs });
+    const upstreams = services.pool.choose(textOf(request.model), attempt, callingAgent(call.headers));
+    const response = await proxied(api, { services, call, attempt, request, upstreams, startTimeMs });
     if (response.status >= 400) attempt?.giveBackIndex();
     return response;
   } catch (error) {
@@ -60,13 +67,12 @@ export async function proxyModelCall(
   }
 }
 
-async function proxied(api: ClientApi, read: Omit<ReadCall, 'upstreams'>): Promise<CallResponse> {
-  const { services, call, attempt, request } = read;
-  const all = services.pool.choose(textOf(request.model), attempt, callingAgent(call.headers));
+async function proxied(api: ClientApi, read: ReadCall): Promise<CallResponse> {
+  const all = read.upstreams;
   const [first] = all;
   const { translation } = api;
   if (translation === null) {
-    const native = await unlessTooDeep(() => natively(api, { ...read, upstreams: all }));
+    const native = await unlessTooDeep(() => natively(api, read));
     return await native.respond();
   }
   const isTranslated = first !== undefined && translates(first, translation.api);

@@ -72,6 +72,8 @@ async function models(
 ): Promise<Response> {
   // Path segments that would leave the upstream's `/models`.
   if (model === '.' || model === '..') throw noSuchRoute(c);
+  const { deployments } = services;
+  if (deployments !== null) return deployedModels(c, deployments.names(), model);
   const registered = services.pool.models();
   if (model !== null && registered !== null && !registered.includes(model)) throw noSuchModel(model);
   const { upstream, response, text } = await callWithFailover(
@@ -96,6 +98,18 @@ async function models(
   const translated = isAnthropic ? anthropicModels(parseJsonObject(listed) ?? {}) : null;
   const { status, headers } = response;
   return toResponse({ status, headers, body: translated === null ? listed : JSON.stringify(translated) });
+}
+
+/** The deployments, as models. */
+function deployedModels(c: GatewayContext, names: readonly string[], model: string | null): Response {
+  if (model !== null && !names.includes(model)) throw noSuchModel(model);
+  const data = names.map((id) => ({ id, object: 'model', created: 0, owned_by: 'agentlightning' }));
+  const body = model === null ? { object: 'list', data } : data.find(({ id }) => id === model);
+  return c.json(
+    c.req.header('anthropic-version') === undefined
+      ? body
+      : anthropicModels(parseJsonObject(JSON.stringify(body)) ?? {}),
+  );
 }
 
 /** A list of models without those that are not registered; another response unchanged. */

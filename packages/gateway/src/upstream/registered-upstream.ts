@@ -16,6 +16,7 @@ export class RegisteredUpstream implements Upstream {
   readonly names: readonly string[];
   readonly agents: readonly string[];
   readonly runs: readonly string[];
+  readonly versions: readonly string[];
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly healthPath: string;
@@ -48,6 +49,7 @@ export class RegisteredUpstream implements Upstream {
     this.names = upstream.names ?? [];
     this.agents = upstream.agents ?? [];
     this.runs = upstream.runs ?? [];
+    this.versions = upstream.versions ?? [];
     this.id = upstream.id ?? (this.model === null ? this.baseUrl : `${this.model}@${this.baseUrl}`);
     this.apiKey = upstream.apiKey ?? null;
     this.headers = upstream.headers ?? {};

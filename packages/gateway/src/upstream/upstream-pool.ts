@@ -127,6 +127,12 @@ export class UpstreamPool {
     return [...ranked.filter(({ health }) => health.isUp), ...ranked.filter(({ health }) => !health.isUp)];
   }
 
+  /** The upstreams that serve a version of a deployment, the least busy first; those that are down come last. */
+  ofVersion(version: string): readonly RegisteredUpstream[] {
+    const serving = leastBusyFirst(this.#upstreams.filter(({ versions }) => versions.includes(version)));
+    return [...serving.filter(({ health }) => health.isUp), ...serving.filter(({ health }) => !health.isUp)];
+  }
+
   /** The upstreams with this model; otherwise those of the run that have it among their names. Null without a match. */
   #serving(model: string | null, ofRun: readonly RegisteredUpstream[]): readonly RegisteredUpstream[] | null {
     if (model === null) return null;

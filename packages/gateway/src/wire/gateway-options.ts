@@ -42,6 +42,8 @@ export interface Upstream {
    * @default none for `capture: 'tokens'`, since only Chat Completions return tokens; else detected at the first call
    */
   readonly apis?: readonly ('responses' | 'messages')[];
+  /** The versions of deployments that it serves; other calls are not routed here. @default none */
+  readonly versions?: readonly string[];
   /** Name in metrics and logs, and for removal. @default its model and base URL */
   readonly id?: string;
   /** Concurrency limit; further calls are queued, fairly between rollouts. @default null no limit */
@@ -58,6 +60,28 @@ export interface Upstream {
   readonly returnsErrors?: boolean;
   /** Path of the health check, relative to the base URL: `/health` for vLLM. @default 'models' */
   readonly healthPath?: string;
+}
+
+/** Where the calls of a deployment are routed. */
+export interface DeploymentRoute {
+  /** The stable version. */
+  readonly live: string;
+  /** The version that is tried on a part of the traffic; null for none. */
+  readonly candidate: {
+    readonly version: string;
+    /** Share of the users, or of the conversations, in [0, 1]. */
+    readonly share: number;
+    /** Key of the hash that decides who is in the share, and name of the trial in traces: the same in all gateways. */
+    readonly key: string;
+  } | null;
+}
+
+/** The deployments of a gateway: their names are its models. Read for every call, so a change concerns the next one. */
+export interface DeploymentRoutes {
+  /** The names. */
+  names(): readonly string[];
+  /** The route of a deployment; null for another name. */
+  route(name: string): DeploymentRoute | null;
 }
 
 /** An upstream that rejects its key. */
@@ -177,6 +201,13 @@ export interface GatewayOptions {
   readonly onlyKnownModels?: boolean;
   /** Whether upstreams may be registered later only: model calls fail with 503 until then. @default false */
   readonly mayBeEmpty?: boolean;
+  /**
+   * Deployments, which clients call by their names as models. Calls of another model, and calls of attempts, are rejected. They are
+   * recorded in the background as traces of the deployment; an unavailable store neither delays nor fails them.
+   *
+   * @default none
+   */
+  readonly deployments?: DeploymentRoutes | null;
   /**
    * Also serves the API of Python's `agl-server` 1.0 (`/api/…`, `/proxy/…`) for the trainer and the controller of Agent
    * Lightning 1.0. `upstream` may then be empty: trainers register their model servers. Trainers and

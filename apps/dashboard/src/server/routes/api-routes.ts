@@ -20,7 +20,7 @@ const attemptParameters = z.strictObject({ attempt: z.string().min(1) });
 
 /** The JSON API without annotations. Every route reads; none writes. */
 export function addApiRoutes(app: Hono, context: DashboardContext): void {
-  const { store, clock, runs, tasks, rollouts, label, annotator, datasets, auditor } = context;
+  const { store, clock, deployments, runs, tasks, rollouts, label, annotator, datasets, auditor } = context;
   app.get('/api/store', async (request) => {
     const rights = { canAnnotate: annotator !== null, hasDatasets: datasets !== null, hasAudits: auditor !== null };
     const view: StoreView = { label, ...rights, statistics: await store.statistics() };
@@ -51,6 +51,8 @@ export function addApiRoutes(app: Hono, context: DashboardContext): void {
   app.get('/api/rollouts/:id/spans/:span/tokens', async (request) =>
     request.json(await rollouts.tokens(addressOf(request))),
   );
+  app.get('/api/deployments', async (request) => request.json(await deployments.list()));
+  app.get('/api/deployments/:id', async (request) => request.json(await deployments.detail(request.req.param('id'))));
   app.get('/api/workers', async (request) => {
     const { items } = await store.queryWorkers({ sortBy: 'workerId' });
     return request.json(workerList(items, storeTimeOf(items, clock.now())));

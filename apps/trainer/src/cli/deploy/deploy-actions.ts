@@ -1,15 +1,13 @@
 import { userInfo } from 'node:os';
 import { AgentLightningError, type Store } from '@agentlightning/core';
+import { type DeploymentState, type ModelVersion, readDeployment } from '@agentlightning/core/protocol';
 import { parseCheckpointReference } from '../../config/checkpoint-reference.ts';
-import {
-  type DeploymentState,
-  type ModelVersion,
-  promote,
-  readDeployment,
-  rollback,
-} from '../../deployments/deployment-record.ts';
-import { modelVersionOf } from '../../deployments/model-version.ts';
+import { assessCanary, type CanaryAssessment } from '../../deployments/assess-canary.ts';
+import type { MetricVerdict } from '../../deployments/canary-verdict.ts';
+import { promote, promoteCandidate, rollback, startCanary } from '../../deployments/change-deployment.ts';
+import { endpointVersionOf, modelVersionOf } from '../../deployments/model-version.ts';
 import { textTable } from '../../report/text-formats.ts';
+import { endpointOf } from '../evaluation/subject-options.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
 /** The flags of `agl deployments` and `agl models`. */
@@ -21,55 +19,131 @@ export interface ListFlags {
 /** The flags of `agl deploy`. */
 export interface DeployFlags extends ListFlags {
   readonly to: string;
+  /** In (0, 1]; absent: all traffic. */
+  readonly share?: number;
+  readonly promoteWhen?: 'better';
+  readonly maxCost: number;
+  readonly promote?: boolean;
   readonly rollback?: boolean;
   readonly reason: string;
+  readonly endpoint?: string;
+  readonly model?: string;
+  readonly keyEnv?: string;
 }
 
 /**
- * Makes a version live, or the previous one.
+ * Makes a version live or a candidate, promotes the candidate, or goes back.
  *
- * @throws AgentLightningError CONFIG without exactly one of version and `--rollback`, CONFLICT when another change was faster
+ * @throws AgentLightningError CONFIG without exactly one of these; otherwise as the functions of `change-deployment.ts`
  */
 export async function deploy(reference: string | null, flags: DeployFlags): Promise<void> {
-  const { to: name, reason } = flags;
-  const isRollback = flags.rollback === true;
-  if ((reference !== null) === isRollback) {
+  const { to: name } = flags;
+  const isVersion = reference !== null || flags.endpoint !== undefined;
+  if ([isVersion, flags.promote === true, flags.rollback === true].filter(Boolean).length !== 1) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: 'agl deploy takes a version or --rollback',
-      remedy: `Run \`agl deploy <run>@best --to ${name}\` or \`agl deploy --to ${name} --rollback\`.`,
+      message: 'agl deploy takes one of a version, --promote and --rollback',
+      remedy: `Run \`agl deploy <run>@best --to ${name} --share 10%\`, then \`agl deploy --to ${name} --promote\` or \`--rollback\`.`,
     });
   }
-  const author = { by: userInfo().username, reason };
+  if (flags.share === undefined && flags.promoteWhen !== undefined) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: '--promote-when has no effect without --share: the version becomes live at once',
+      remedy: 'Pass `--share 10%` as well, or leave it out.',
+    });
+  }
   await withStore(flags, async (store) => {
-    const state =
-      reference === null
-        ? await rollback(store, name, author)
-        : await promote(store, name, { ...author, version: await versionOf(store, reference) });
-    const last = state.history.at(-1);
-    const text = `${last?.version} is live in ${name}${last?.previous == null ? '' : `, instead of ${last.previous}`}.`;
-    write([flags.json === true ? JSON.stringify(deploymentRecord(name, state)) : text]);
+    const state = await changed(store, reference, flags);
+    write([flags.json === true ? JSON.stringify(deploymentRecord(name, state, null)) : changeText(name, state)]);
   });
 }
 
-async function versionOf(store: Store, reference: string): Promise<ModelVersion> {
-  return modelVersionOf(await store.getRun(parseCheckpointReference(reference).runId), reference);
+async function changed(store: Store, reference: string | null, flags: DeployFlags): Promise<DeploymentState> {
+  const { to: name, reason, share } = flags;
+  const author = { by: userInfo().username, reason };
+  if (flags.promote === true) return await promoteCandidate(store, name, author);
+  if (flags.rollback === true) return await rollback(store, name, author);
+  const version = await versionOf(store, reference, flags);
+  if (share === undefined) return await promote(store, name, { ...author, version });
+  const options = { share, isPromotedWhenBetter: flags.promoteWhen === 'better', maxCostRatio: flags.maxCost };
+  return await startCanary(store, name, { ...author, version, options });
 }
 
-/** Writes the deployments of a store. */
+/** The version that a reference and the flags of an endpoint name. */
+async function versionOf(
+  store: Store,
+  reference: string | null,
+  flags: Pick<DeployFlags, 'endpoint' | 'model' | 'keyEnv'>,
+): Promise<ModelVersion> {
+  const endpoint = endpointOf(flags);
+  if (reference !== null) {
+    return modelVersionOf(await store.getRun(parseCheckpointReference(reference).runId), reference, endpoint);
+  }
+  if (endpoint !== null) return endpointVersionOf(endpoint);
+  throw new AgentLightningError({ code: 'CONFIG', message: 'no version is given', remedy: 'Pass `<run>@best`.' });
+}
+
+function changeText(name: string, { live, candidate, history }: DeploymentState): string {
+  const last = history.at(-1);
+  if (candidate !== null) {
+    return `${candidate.version} is the candidate of ${name} for ${percentOf(candidate.share)} of the users; ${live} has the others.`;
+  }
+  return `${live} is live in ${name}${last?.previous == null ? '' : `, instead of ${last.previous}`}.`;
+}
+
+function percentOf(share: number): string {
+  return `${Number((share * 100).toFixed(2))} %`;
+}
+
+/** Writes the deployments of a store, with the verdicts on their candidates. */
 export async function listDeployments(flags: ListFlags): Promise<void> {
   await withStore(flags, async (store) => {
     const found = await deploymentsOf(store);
-    if (flags.json === true)
-      return write(found.map(({ name, state }) => JSON.stringify(deploymentRecord(name, state))));
+    const assessed: AssessedDeployment[] = [];
+    for (const { name, state } of found) {
+      assessed.push({ name, state, assessment: await assessCanary(store, name, state) });
+    }
+    if (flags.json === true) {
+      return write(
+        assessed.map(({ name, state, assessment }) => JSON.stringify(deploymentRecord(name, state, assessment))),
+      );
+    }
     if (found.length === 0) return write(['No deployment yet. `agl deploy <run>@best --to <name>` creates one.']);
-    const rows = found.map(({ name, state: { live, history } }) => {
+    const rows = assessed.map(({ name, state: { live, candidate, history }, assessment }) => {
       const last = history.at(-1);
       const since = last === undefined ? '-' : new Date(last.timeMs).toISOString();
-      return [name, live ?? '-', since, last?.by ?? '-', last?.reason ?? ''];
+      const trial = candidate === null ? '-' : `${candidate.version} (${percentOf(candidate.share)})`;
+      return [name, live ?? '-', trial, assessment?.verdict ?? '-', since, last?.by ?? '-', last?.reason ?? ''];
     });
-    write(textTable(['deployment', 'live', 'since', 'by', 'reason'], rows));
+    write(textTable(['deployment', 'live', 'candidate', 'verdict', 'changed', 'by', 'reason'], rows));
+    for (const { name, assessment } of assessed) if (assessment !== null) write(verdictLines(name, assessment));
   });
+}
+
+interface AssessedDeployment {
+  readonly name: string;
+  readonly state: DeploymentState;
+  readonly assessment: CanaryAssessment | null;
+}
+
+/** The evidence for a verdict. */
+function verdictLines(name: string, { metrics, guard }: CanaryAssessment): readonly string[] {
+  const rows = metrics.map((metric) => {
+    const { live, candidate, liveCount, candidateCount, low, high, verdict, reason } = metric;
+    if (low === null || high === null) return [metric.metric, verdict, '-', '-', '-', reason];
+    const side = (mean: number | null, count: number): string => `${valueText(metric, mean)} of ${count}`;
+    const bounds = `${valueText(metric, low)} to ${valueText(metric, high)}`;
+    return [metric.metric, verdict, side(candidate, candidateCount), side(live, liveCount), bounds, ''];
+  });
+  const table = textTable([name, 'verdict', 'candidate', 'live', 'difference', 'reason'], rows);
+  return ['', ...table, ...(guard === null ? [] : [`To be rolled back: ${guard}.`])];
+}
+
+function valueText({ metric }: MetricVerdict, value: number | null): string {
+  if (value === null) return '-';
+  if (metric === 'failures') return percentOf(value);
+  return metric === 'latency' ? `${value.toFixed(2)} s` : value.toPrecision(3);
 }
 
 /**
@@ -126,9 +200,26 @@ async function deploymentsOf(
   });
 }
 
-function deploymentRecord(name: string, { live, history }: DeploymentState): object {
+function deploymentRecord(
+  deployment: string,
+  { live, candidate, history }: DeploymentState,
+  assessment: CanaryAssessment | null,
+): object {
   const changes = history.map(({ timeMs, ...change }) => ({ ...change, time: new Date(timeMs).toISOString() }));
-  return { deployment: name, live, history: changes };
+  return { deployment, live, candidate: candidateRecord(candidate, assessment), history: changes };
+}
+
+function candidateRecord(candidate: DeploymentState['candidate'], assessment: CanaryAssessment | null): object | null {
+  if (candidate === null) return null;
+  const { version, share, sinceMs, isPromotedWhenBetter, maxCostRatio } = candidate;
+  const verdict = assessment === null ? null : verdictRecord(assessment);
+  const promoteWhen = isPromotedWhenBetter ? 'better' : null;
+  return { version, share, since: new Date(sinceMs).toISOString(), promoteWhen, maxCostRatio, verdict };
+}
+
+function verdictRecord({ verdict, guard, metrics, evidence }: CanaryAssessment): object {
+  const traces = { live: evidence.live.traces, candidate: evidence.candidate.traces };
+  return { verdict, guard, traces, metrics };
 }
 
 async function withStore(flags: ListFlags, work: (store: Store) => Promise<void>): Promise<void> {

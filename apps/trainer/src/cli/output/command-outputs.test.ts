@@ -13,6 +13,7 @@ const withoutResult = new Set([
   'mcp',
   'runner',
   'runtime',
+  'serve',
   'server',
   'store',
 ]);

@@ -10,15 +10,47 @@ const cost = z
   })
   .describe('the cost at the prices of the configuration of the run');
 
+/** The comparison of the candidate of a deployment with the live version by one quantity. */
+const metricVerdict = z.strictObject({
+  metric: z.enum(['score', 'failures', 'latency', 'cost']),
+  verdict: z.enum(['better', 'worse', 'not-shown', 'unknown']),
+  live: z.number().nullable(),
+  candidate: z.number().nullable(),
+  liveCount: z.int().describe('users'),
+  candidateCount: z.int(),
+  low: z.number().nullable().describe('bounds of candidate minus live, which hold at all looks'),
+  high: z.number().nullable(),
+  reason: z.string().describe('why it is unknown'),
+});
+
 /** A deployment: what `agl deploy` and `agl deployments` write. */
 export const deploymentLine: z.ZodType = z.strictObject({
   deployment: z.string(),
   live: z.string().nullable().describe('the live version'),
+  candidate: z
+    .strictObject({
+      version: z.string(),
+      share: z.number().describe('of the users, from 0 to 1'),
+      since: time,
+      promoteWhen: z.enum(['better']).nullable(),
+      maxCostRatio: z.number(),
+      verdict: z
+        .strictObject({
+          verdict: z.enum(['better', 'worse', 'not-shown', 'unknown']),
+          guard: z.string().nullable().describe('why it is to be rolled back'),
+          traces: z.strictObject({ live: z.int(), candidate: z.int() }),
+          metrics: z.array(metricVerdict),
+        })
+        .nullable()
+        .describe('of `agl deployments`'),
+    })
+    .nullable(),
   history: z.array(
     z.strictObject({
-      action: z.enum(['promote', 'rollback']),
-      version: z.string().describe('live since then'),
+      action: z.enum(['promote', 'rollback', 'canary']),
+      version: z.string().describe('live since then; the candidate, for a canary'),
       previous: z.string().nullable(),
+      share: z.number().nullable(),
       by: z.string(),
       reason: z.string(),
       time,
@@ -29,12 +61,13 @@ export const deploymentLine: z.ZodType = z.strictObject({
 /** A version that is or was live. */
 export const modelLine: z.ZodType = z.strictObject({
   version: z.string(),
-  kind: z.enum(['weights', 'vendor', 'prompts']),
-  run: z.string(),
+  kind: z.enum(['weights', 'vendor', 'prompts', 'endpoint']),
+  run: z.string().nullable(),
   step: z.int().nullable(),
   baseModel: z.string().nullable(),
   data: z.string().nullable().describe('identifies the training tasks or data'),
-  configSha256: z.string(),
+  configSha256: z.string().nullable(),
+  source: z.json().describe('where it is served from'),
   location: z.json().describe('the checkpoints by policy, or the name of a vendor’s model'),
   digest: z.string().nullable(),
   prompts: z.json(),

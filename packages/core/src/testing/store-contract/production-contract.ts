@@ -25,7 +25,13 @@ export function describeProduction(test: StoreTest): void {
         endTimeMs: clock.now() - 100,
         attempt: { attemptId: 'at-1', status: 'succeeded' },
       });
-      expect(readProductionMetadata(rollout.metadata)).toEqual({ version: 'run-1@3', user: 'u1', conversation: 'c1' });
+      expect(readProductionMetadata(rollout.metadata)).toEqual({
+        version: 'run-1@3',
+        trial: null,
+        fallbackFrom: null,
+        user: 'u1',
+        conversation: 'c1',
+      });
       expect((await store.queryRollouts({ runId: 'support', modeIn: ['production'] })).total).toBe(1);
       expect((await store.queryRollouts({ modeIn: ['train', 'val', 'test'] })).total).toBe(0);
       expect((await store.runStatistics('support')).rolloutsByStatus.succeeded).toBe(1);

@@ -82,7 +82,7 @@ async function findOrCreateTrace(
   assertId('rolloutId', rolloutId);
   assertId('attemptId', attemptId);
   const { nowMs } = context;
-  const unknown = { version: null, user: null, conversation: null };
+  const unknown = { version: null, trial: null, fallbackFrom: null, user: null, conversation: null };
   const inserted = await context.db.run(
     `INSERT INTO rollouts (rollout_id, run_id, status, mode, max_attempts, retry_condition, start_time_ms, end_time_ms,
        latest_attempt_id, metadata, input) VALUES (?, ?, 'succeeded', 'production', 1, '[]', ?, ?, ?, ?, 'null')
@@ -126,6 +126,8 @@ async function updateTrace(context: OperationContext, trace: KnownTrace, spans: 
   const known = readProductionMetadata(readJsonOrNull(row, 'metadata'));
   const metadata = productionMetadata({
     version: known.version ?? facts.version,
+    trial: known.trial ?? facts.trial,
+    fallbackFrom: known.fallbackFrom ?? facts.fallbackFrom,
     user: known.user ?? facts.user,
     conversation: known.conversation ?? facts.conversation,
   });
