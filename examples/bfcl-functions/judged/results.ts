@@ -72,7 +72,10 @@ export function withResults(report: string): string {
     const share = `${Math.round((100 * gainOf(reward)) / gainOf('truth'))} %`;
     return `| ${[reward, ...cells, gainOf(reward).toFixed(3), share].join(' | ')} |`;
   });
-  const head = ['| Reward | seed 1 | seed 2 | seed 3 | mean gain | of the gain by the truth |', '|---|---|---|---|---|---|'];
+  const head = [
+    '| Reward | seed 1 | seed 2 | seed 3 | mean gain | of the gain by the truth |',
+    '|---|---|---|---|---|---|',
+  ];
   const [before = '', rest = ''] = report.split(start);
   return `${before}${start}\n${[...head, ...rows].join('\n')}\n\n${end}${rest.split(end)[1] ?? ''}`;
 }

@@ -1,4 +1,4 @@
-export { env, type Secret, type SecretVariable } from '@agentlightning/core/settings';
+export { env, type Secret, type SecretVariable } from '@agentlightning/core/internal';
 export type { GroupPart, OutputOptions, PartOptions, PartSettings, ScoredOutput, ScoredPart } from './base/part.ts';
 export { duplicates } from './groups/duplicates.ts';
 export type { AskOptions, Judge, JudgeLimits, JudgeSettings, JudgeUsage } from './judges/judge.ts';

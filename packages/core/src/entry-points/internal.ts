@@ -67,6 +67,8 @@ export { parse, validationIssues } from '../base/parse.ts';
 export { quantityText } from '../base/quantity-text.ts';
 export type { BackoffLimits, RetryPolicy } from '../base/retry.ts';
 export { backoffMs, isRetryableStatus, isTransient, parseRetryAfterMs, withRetry } from '../base/retry.ts';
+export type { Secret, SecretVariable } from '../base/secret.ts';
+export { env, formerSecretHint, readSecret } from '../base/secret.ts';
 export type { TaskSchema, TaskSchemaIssue, TaskSchemaResult } from '../base/task-schema.ts';
 export { validateTask } from '../base/task-schema.ts';
 export { alteredSampling } from '../chat-completion/altered-sampling.ts';

@@ -1,12 +1,4 @@
+export { env, readSecret, type Secret, type SecretVariable, secretText } from '../base/secret.ts';
 export { didYouMean } from './nearest-name.ts';
 export { parseSettings, type SettingsDescription } from './parse-settings.ts';
-export {
-  env,
-  formerSecretHint,
-  readSecret,
-  type Secret,
-  type SecretVariable,
-  secretFormSchema,
-  secretSchema,
-  secretText,
-} from './secret.ts';
+export { secretFormSchema, secretSchema } from './secret-schema.ts';

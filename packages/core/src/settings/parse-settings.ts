@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import { formerSecretHint } from '../base/secret.ts';
 import { addressText, withoutPasswords } from '../redaction/address-text.ts';
 import { isSecret } from '../redaction/secret-parameters.ts';
 import { issueMessage } from './issue-message.ts';
 import { fieldOf, knownKeys } from './known-keys.ts';
 import { didYouMean } from './nearest-name.ts';
-import { formerSecretHint } from './secret.ts';
 
 /** Maximum length of a shown value, in characters. */
 const maxLength = 120;

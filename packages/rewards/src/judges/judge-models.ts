@@ -1,6 +1,12 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { errorMessage, parseRetryAfterMs, systemClock } from '@agentlightning/core/internal';
-import { formerSecretHint, readSecret, type Secret } from '@agentlightning/core/settings';
+import {
+  errorMessage,
+  formerSecretHint,
+  parseRetryAfterMs,
+  readSecret,
+  type Secret,
+  systemClock,
+} from '@agentlightning/core/internal';
 import { importOptional } from '../base/optional-package.ts';
 import { shown } from '../base/part.ts';
 

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /** A secret in an environment variable; see {@link env}. */
 export interface SecretVariable {
   /** The variable's name. */
@@ -10,7 +8,7 @@ export interface SecretVariable {
 export type Secret = string | SecretVariable;
 
 /** The variables that secrets are read from. */
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Names the environment variable of a secret in a configuration. It is read when a command needs it, so that agents, which load the
@@ -33,28 +31,6 @@ export function readSecret(secret: Secret, environment: Environment): string | n
 /** A secret for people, without its value: `the environment variable NAME`. */
 export function secretText(secret: Secret): string {
   return typeof secret === 'string' ? 'the configuration' : `the environment variable ${secret.env}`;
-}
-
-/** Validates the form of a secret. The error does not repeat the value, which may be the secret itself. */
-export const secretFormSchema: z.ZodType<Secret> = z.union(
-  [
-    z.string(),
-    z.strictObject({
-      env: z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not the key'),
-    }),
-  ],
-  { error: "must be a text or env('NAME')" },
-);
-
-/** Reads a secret from settings. The error names the variable, never the value. */
-export function secretSchema(environment: Environment): z.ZodType<string> {
-  return secretFormSchema.transform((secret, context) => {
-    if (typeof secret === 'string') return secret;
-    const value = readSecret(secret, environment);
-    if (value !== null) return value;
-    context.addIssue({ code: 'custom', message: `${secretText(secret)} is not set`, input: secret.env });
-    return z.NEVER;
-  });
 }
 
 /** The present settings by their former names, which held names of variables. */
