@@ -30,22 +30,21 @@ type Result = z.infer<typeof resultSchema>;
 const evaluation = z.object({ parts: z.record(z.string(), z.array(z.number().nullable())) });
 const recorded = z.object({ before: evaluation, after: evaluation });
 
+/** The results of the runs that have ended. */
 async function readRuns(): Promise<readonly Result[]> {
   const store = await openStore('.agl/agl.db');
   try {
-    const results: Result[] = [];
-    for (const reward of rewards) {
+    const { items } = await store.queryRuns();
+    return items.flatMap(({ runId, state }) => {
+      const [reward, seed] = runId.split('-');
+      const ended = recorded.safeParse(state);
       // Without a judge the true reward is the agent's first part.
       const part = reward === 'truth' ? 'primary' : 'truth';
-      for (const seed of seeds) {
-        const { state } = await store.getRun(`${reward}-${seed}`);
-        const { before, after } = recorded.parse(state);
-        const values = [before, after].map(({ parts }) => parts[part] ?? []);
-        const [first = Number.NaN, last = Number.NaN] = values.map(meanOf);
-        results.push({ reward, seed, before: first, after: last, rollouts: values[1]?.length ?? 0 });
-      }
-    }
-    return results;
+      if (!ended.success || !rewards.some((each) => each === reward)) return [];
+      const values = [ended.data.before, ended.data.after].map(({ parts }) => parts[part] ?? []);
+      const [before, after] = values.map(meanOf);
+      return [resultSchema.parse({ reward, seed: Number(seed), before, after, rollouts: values[1]?.length })];
+    });
   } finally {
     await store.close();
   }
