@@ -8,6 +8,7 @@ import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandOutputs } from '../src/cli/output/command-outputs.ts';
 import { promote, rollback } from '../src/deployments/change-deployment.ts';
+import { readRunState } from '../src/run/run-state.ts';
 import { runAgl } from './agl-command.ts';
 import { smallTrainer, trainSmall } from './small-trainer.ts';
 
@@ -119,4 +120,23 @@ test('agl deploy records a checkpoint with its origin, which agl models and agl 
   expect((await runAgl(['deployments', '--store', url])).output).toContain('support-agent');
   expect(await runAgl(['deploy', 'trained@99', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });
   expect(await runAgl(['deploy', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });
+});
+
+test('a training keeps the checkpoint of a deployment, and agl store delete refuses its run by name', async () => {
+  const deployed = { ...promptsVersion('v1'), version: 'pruned@1', kind: 'weights', run: 'pruned', step: 1 } as const;
+  await promote(store, 'pinned', { ...author, version: deployed });
+  const config = { steps: 3, checkpoints: { keep: 1, keepBest: false } };
+  expect((await trainSmall(smallTrainer(folder, config), { runId: 'pruned' })).error).toBeNull();
+  const { checkpoints } = readRunState(await store.getRun('pruned'), folder);
+  expect(checkpoints.map(({ step }) => step)).toEqual([1, 3]);
+  const deletion = ['store', 'delete', '--run', 'pruned', '--force', '--store', url];
+  const refused = await runAgl(deletion);
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain('pruned@1 is live in the deployment pinned');
+  const next = smallTrainer(folder, { checkpoints: { from: 'pruned@1' } });
+  expect((await trainSmall(next, { runId: 'continued' })).error).toBeNull();
+  await promote(store, 'pinned', { ...author, version: promptsVersion('v2') });
+  expect((await runAgl(deletion)).stderr).toContain('a rollback restores pruned@1 in the deployment pinned');
+  await promote(store, 'pinned', { ...author, version: promptsVersion('v3') });
+  expect(await runAgl(deletion)).toMatchObject({ code: 0 });
 });

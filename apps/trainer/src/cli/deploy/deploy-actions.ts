@@ -1,12 +1,13 @@
 import { userInfo } from 'node:os';
 import { AgentLightningError, type Store } from '@agentlightning/core';
-import { type DeploymentState, type ModelVersion, readDeployment } from '@agentlightning/core/protocol';
+import type { DeploymentState, ModelVersion } from '@agentlightning/core/protocol';
 import { parseCheckpointReference } from '../../config/checkpoint-reference.ts';
 import { assessCanary, type CanaryAssessment } from '../../deployments/assess-canary.ts';
 import type { MetricVerdict } from '../../deployments/canary-verdict.ts';
 import { promote, promoteCandidate, rollback, startCanary } from '../../deployments/change-deployment.ts';
 import { endpointVersionOf, modelVersionOf } from '../../deployments/model-version.ts';
 import { textTable } from '../../report/text-formats.ts';
+import { findDeployments } from '../../run/find-deployments.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
@@ -99,7 +100,7 @@ function percentOf(share: number): string {
 /** Writes the deployments of a store, with the verdicts on their candidates. */
 export async function listDeployments(flags: ListFlags): Promise<void> {
   await withStore(flags, async (store) => {
-    const found = await deploymentsOf(store);
+    const found = await findDeployments(store);
     const assessed: AssessedDeployment[] = [];
     for (const { name, state } of found) {
       assessed.push({ name, state, assessment: await assessCanary(store, name, state) });
@@ -180,7 +181,7 @@ type ListedModel = ModelVersion & {
 
 async function modelsOf(store: Store): Promise<readonly ListedModel[]> {
   const models = new Map<string, ListedModel>();
-  for (const { name, state } of await deploymentsOf(store)) {
+  for (const { name, state } of await findDeployments(store)) {
     for (const version of state.versions) {
       const earlier = models.get(version.version)?.deployments ?? [];
       const deployments = [...earlier, { name, isLive: state.live === version.version }];
@@ -188,16 +189,6 @@ async function modelsOf(store: Store): Promise<readonly ListedModel[]> {
     }
   }
   return [...models.values()];
-}
-
-async function deploymentsOf(
-  store: Store,
-): Promise<readonly { readonly name: string; readonly state: DeploymentState }[]> {
-  const { items } = await store.queryRuns();
-  return items.flatMap((run) => {
-    const state = readDeployment(run);
-    return state === null ? [] : [{ name: run.runId, state }];
-  });
 }
 
 function deploymentRecord(
