@@ -8,9 +8,11 @@ import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandOutputs } from '../src/cli/output/command-outputs.ts';
 import { promote, rollback } from '../src/deployments/change-deployment.ts';
+import { findReferencedRun } from '../src/run/referenced-run.ts';
 import { readRunState } from '../src/run/run-state.ts';
+import type { Trainer } from '../src/trainer.ts';
 import { runAgl } from './agl-command.ts';
-import { smallTrainer, trainSmall } from './small-trainer.ts';
+import { type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'agl-deploy-'));
 const url = `sqlite:${path.join(folder, 'agl.db')}`;
@@ -97,6 +99,18 @@ test('of two promotions at once, one is a conflict', { timeout: 30_000 }, async 
   expect(failed).toMatchObject([{ reason: { code: 'CONFLICT' } }]);
 });
 
+test('a reference to a deployment is the version that it has, and says so when no run has made it', async () => {
+  const upstream = ['--endpoint', 'http://127.0.0.1:9/v1', '--model', 'gpt-any'];
+  expect(await runAgl(['deploy', ...upstream, '--to', 'outside', '--store', url])).toMatchObject({ code: 0 });
+  const outside = await runAgl(['deploy', 'outside@live', '--to', 'other', '--store', url]);
+  expect(outside.stderr).toContain('outside@live is gpt-any, a model that no run of this store has made');
+  await promote(store, 'desk', { ...author, version: promptsVersion('v1') });
+  await expect(findReferencedRun(store, 'desk@live')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await store.createRun({ runId: 'search-1', name: 'search-1', config: {} });
+  expect(await findReferencedRun(store, 'desk@live')).toMatchObject({ run: { runId: 'search-1' }, choice: 'v1' });
+  expect(await findReferencedRun(store, 'search-1@best')).toMatchObject({ choice: 'best' });
+});
+
 test('agl deploy records a checkpoint with its origin, which agl models and agl deployments show', async () => {
   const { events, error } = await trainSmall(smallTrainer(folder), { runId: 'trained' });
   expect(error).toBeNull();
@@ -133,8 +147,14 @@ test('a training keeps the checkpoint of a deployment, and agl store delete refu
   const refused = await runAgl(deletion);
   expect(refused.code).not.toBe(0);
   expect(refused.stderr).toContain('pruned@1 is live in the deployment pinned');
-  const next = smallTrainer(folder, { checkpoints: { from: 'pruned@1' } });
-  expect((await trainSmall(next, { runId: 'continued' })).error).toBeNull();
+  const next = (from: string): Trainer<SmallTask> => smallTrainer(folder, { checkpoints: { from } });
+  expect((await trainSmall(next('pinned@live'), { runId: 'continued' })).error).toBeNull();
+  expect(readRunState(await store.getRun('continued'), folder).from).toMatchObject({ runId: 'pruned', step: 1 });
+  const { error } = await trainSmall(next('pinned@candidate'), { runId: 'no-candidate' });
+  expect(error).toMatchObject({
+    code: 'NOT_FOUND',
+    message: expect.stringContaining('the deployment pinned has no version "candidate"'),
+  });
   await promote(store, 'pinned', { ...author, version: promptsVersion('v2') });
   expect((await runAgl(deletion)).stderr).toContain('a rollback restores pruned@1 in the deployment pinned');
   await promote(store, 'pinned', { ...author, version: promptsVersion('v3') });

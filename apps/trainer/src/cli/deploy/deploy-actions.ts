@@ -1,13 +1,13 @@
 import { userInfo } from 'node:os';
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import type { DeploymentState, ModelVersion } from '@agentlightning/core/protocol';
-import { parseCheckpointReference } from '../../config/checkpoint-reference.ts';
 import { assessCanary, type CanaryAssessment } from '../../deployments/assess-canary.ts';
 import type { MetricVerdict } from '../../deployments/canary-verdict.ts';
 import { promote, promoteCandidate, rollback, startCanary } from '../../deployments/change-deployment.ts';
 import { endpointVersionOf, modelVersionOf } from '../../deployments/model-version.ts';
 import { textTable } from '../../report/text-formats.ts';
 import { findDeployments } from '../../run/find-deployments.ts';
+import { findReferencedRun } from '../../run/referenced-run.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
@@ -79,7 +79,8 @@ async function versionOf(
 ): Promise<ModelVersion> {
   const endpoint = endpointOf(flags);
   if (reference !== null) {
-    return modelVersionOf(await store.getRun(parseCheckpointReference(reference).runId), reference, endpoint);
+    const { run, choice } = await findReferencedRun(store, reference);
+    return modelVersionOf(run, choice, endpoint);
   }
   if (endpoint !== null) return endpointVersionOf(endpoint);
   throw new AgentLightningError({ code: 'CONFIG', message: 'no version is given', remedy: 'Pass `<run>@best`.' });
