@@ -11,7 +11,7 @@ import { promote, rollback } from '../src/deployments/change-deployment.ts';
 import { findReferencedRun } from '../src/run/referenced-run.ts';
 import { readRunState } from '../src/run/run-state.ts';
 import type { Trainer } from '../src/trainer.ts';
-import { runAgl } from './agl-command.ts';
+import { type EndedCommand, runAgl } from './agl-command.ts';
 import { type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'agl-deploy-'));
@@ -134,6 +134,27 @@ test('agl deploy records a checkpoint with its origin, which agl models and agl 
   expect((await runAgl(['deployments', '--store', url])).output).toContain('support-agent');
   expect(await runAgl(['deploy', 'trained@99', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });
   expect(await runAgl(['deploy', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });
+});
+
+test('agl deploy refuses a final model that is worse on held-out tasks, unless the fall is accepted', async () => {
+  expect((await trainSmall(smallTrainer(folder, { steps: 2 }), { runId: 'forgetful' })).error).toBeNull();
+  const run = await store.getRun('forgetful');
+  const { before, after } = readRunState(run, folder);
+  const fallen = { before: { ...before, reward: 0.75 }, after: { ...after, reward: 0.25 }, verdict: 'worse' };
+  await store.updateRun('forgetful', { state: JSON.parse(JSON.stringify({ ...run.state, ...fallen })) });
+  const deployed = (version: string, ...flags: readonly string[]): Promise<EndedCommand> =>
+    runAgl(['deploy', version, '--to', 'guarded', '--store', url, ...flags]);
+  const refused = await deployed('forgetful@final');
+  expect(refused.stderr).toContain('forgetful@2 is worse on the held-out tasks');
+  expect(refused.stderr).toContain('reward 0.25 instead of 0.75');
+  await expect(store.getRun('guarded')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  expect(await deployed('forgetful@1')).toMatchObject({ code: 0 });
+  expect((await deployed('forgetful@final', '--accept-worse')).stderr).toContain('needs a version and a reason');
+  const accepted = await deployed('forgetful@final', '--json', '--accept-worse', '--reason', 'fixes refunds');
+  expect(JSON.parse(accepted.output)).toMatchObject({
+    live: 'forgetful@2',
+    history: [{}, { reason: 'accepted although worse: fixes refunds' }],
+  });
 });
 
 test('a training keeps the checkpoint of a deployment, and agl store delete refuses its run by name', async () => {

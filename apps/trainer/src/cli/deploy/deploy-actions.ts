@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import type { DeploymentState, ModelVersion } from '@agentlightning/core/protocol';
+import { assertNotWorse } from '../../deployments/assert-not-worse.ts';
 import { assessCanary, type CanaryAssessment } from '../../deployments/assess-canary.ts';
 import type { MetricVerdict } from '../../deployments/canary-verdict.ts';
 import { promote, promoteCandidate, rollback, startCanary } from '../../deployments/change-deployment.ts';
@@ -27,6 +28,7 @@ export interface DeployFlags extends ListFlags {
   readonly promote?: boolean;
   readonly rollback?: boolean;
   readonly reason: string;
+  readonly acceptWorse?: boolean;
   readonly endpoint?: string;
   readonly model?: string;
   readonly keyEnv?: string;
@@ -54,6 +56,13 @@ export async function deploy(reference: string | null, flags: DeployFlags): Prom
       remedy: 'Pass `--share 10%` as well, or leave it out.',
     });
   }
+  if (flags.acceptWorse === true && (!isVersion || flags.reason.trim() === '')) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: '--accept-worse needs a version and a reason, which the history records',
+      remedy: `Run \`agl deploy <version> --to ${name} --accept-worse --reason "<why>"\`.`,
+    });
+  }
   await withStore(flags, async (store) => {
     const state = await changed(store, reference, flags);
     write([flags.json === true ? JSON.stringify(deploymentRecord(name, state, null)) : changeText(name, state)]);
@@ -61,7 +70,8 @@ export async function deploy(reference: string | null, flags: DeployFlags): Prom
 }
 
 async function changed(store: Store, reference: string | null, flags: DeployFlags): Promise<DeploymentState> {
-  const { to: name, reason, share } = flags;
+  const { to: name, share } = flags;
+  const reason = flags.acceptWorse === true ? `accepted although worse: ${flags.reason}` : flags.reason;
   const author = { by: userInfo().username, reason };
   if (flags.promote === true) return await promoteCandidate(store, name, author);
   if (flags.rollback === true) return await rollback(store, name, author);
@@ -75,12 +85,14 @@ async function changed(store: Store, reference: string | null, flags: DeployFlag
 async function versionOf(
   store: Store,
   reference: string | null,
-  flags: Pick<DeployFlags, 'endpoint' | 'model' | 'keyEnv'>,
+  flags: Pick<DeployFlags, 'endpoint' | 'model' | 'keyEnv' | 'acceptWorse'>,
 ): Promise<ModelVersion> {
   const endpoint = endpointOf(flags);
   if (reference !== null) {
     const { run, choice } = await findReferencedRun(store, reference);
-    return modelVersionOf(run, choice, endpoint);
+    const version = modelVersionOf(run, choice, endpoint);
+    if (flags.acceptWorse !== true) assertNotWorse(run, version);
+    return version;
   }
   if (endpoint !== null) return endpointVersionOf(endpoint);
   throw new AgentLightningError({ code: 'CONFIG', message: 'no version is given', remedy: 'Pass `<run>@best`.' });
