@@ -8,8 +8,11 @@ import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandOutputs } from '../src/cli/output/command-outputs.ts';
 import { promote, rollback } from '../src/deployments/change-deployment.ts';
-import { runAgl } from './agl-command.ts';
-import { smallTrainer, trainSmall } from './small-trainer.ts';
+import { findReferencedRun } from '../src/run/referenced-run.ts';
+import { readRunState } from '../src/run/run-state.ts';
+import type { Trainer } from '../src/trainer.ts';
+import { type EndedCommand, runAgl } from './agl-command.ts';
+import { type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'agl-deploy-'));
 const url = `sqlite:${path.join(folder, 'agl.db')}`;
@@ -96,6 +99,18 @@ test('of two promotions at once, one is a conflict', { timeout: 30_000 }, async 
   expect(failed).toMatchObject([{ reason: { code: 'CONFLICT' } }]);
 });
 
+test('a reference to a deployment is the version that it has, and says so when no run has made it', async () => {
+  const upstream = ['--endpoint', 'http://127.0.0.1:9/v1', '--model', 'gpt-any'];
+  expect(await runAgl(['deploy', ...upstream, '--to', 'outside', '--store', url])).toMatchObject({ code: 0 });
+  const outside = await runAgl(['deploy', 'outside@live', '--to', 'other', '--store', url]);
+  expect(outside.stderr).toContain('outside@live is gpt-any, a model that no run of this store has made');
+  await promote(store, 'desk', { ...author, version: promptsVersion('v1') });
+  await expect(findReferencedRun(store, 'desk@live')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await store.createRun({ runId: 'search-1', name: 'search-1', config: {} });
+  expect(await findReferencedRun(store, 'desk@live')).toMatchObject({ run: { runId: 'search-1' }, choice: 'v1' });
+  expect(await findReferencedRun(store, 'search-1@best')).toMatchObject({ choice: 'best' });
+});
+
 test('agl deploy records a checkpoint with its origin, which agl models and agl deployments show', async () => {
   const { events, error } = await trainSmall(smallTrainer(folder), { runId: 'trained' });
   expect(error).toBeNull();
@@ -119,4 +134,50 @@ test('agl deploy records a checkpoint with its origin, which agl models and agl 
   expect((await runAgl(['deployments', '--store', url])).output).toContain('support-agent');
   expect(await runAgl(['deploy', 'trained@99', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });
   expect(await runAgl(['deploy', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });
+});
+
+test('agl deploy refuses a final model that is worse on held-out tasks, unless the fall is accepted', async () => {
+  expect((await trainSmall(smallTrainer(folder, { steps: 2 }), { runId: 'forgetful' })).error).toBeNull();
+  const run = await store.getRun('forgetful');
+  const { before, after } = readRunState(run, folder);
+  const fallen = { before: { ...before, reward: 0.75 }, after: { ...after, reward: 0.25 }, verdict: 'worse' };
+  await store.updateRun('forgetful', { state: JSON.parse(JSON.stringify({ ...run.state, ...fallen })) });
+  const deployed = (version: string, ...flags: readonly string[]): Promise<EndedCommand> =>
+    runAgl(['deploy', version, '--to', 'guarded', '--store', url, ...flags]);
+  const refused = await deployed('forgetful@final');
+  expect(refused.stderr).toContain('forgetful@2 is worse on the held-out tasks');
+  expect(refused.stderr).toContain('reward 0.25 instead of 0.75');
+  await expect(store.getRun('guarded')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  expect(await deployed('forgetful@1')).toMatchObject({ code: 0 });
+  expect((await deployed('forgetful@final', '--accept-worse')).stderr).toContain('needs a version and a reason');
+  const accepted = await deployed('forgetful@final', '--json', '--accept-worse', '--reason', 'fixes refunds');
+  expect(JSON.parse(accepted.output)).toMatchObject({
+    live: 'forgetful@2',
+    history: [{}, { reason: 'accepted although worse: fixes refunds' }],
+  });
+});
+
+test('a training keeps the checkpoint of a deployment, and agl store delete refuses its run by name', async () => {
+  const deployed = { ...promptsVersion('v1'), version: 'pruned@1', kind: 'weights', run: 'pruned', step: 1 } as const;
+  await promote(store, 'pinned', { ...author, version: deployed });
+  const config = { steps: 3, checkpoints: { keep: 1, keepBest: false } };
+  expect((await trainSmall(smallTrainer(folder, config), { runId: 'pruned' })).error).toBeNull();
+  const { checkpoints } = readRunState(await store.getRun('pruned'), folder);
+  expect(checkpoints.map(({ step }) => step)).toEqual([1, 3]);
+  const deletion = ['store', 'delete', '--run', 'pruned', '--force', '--store', url];
+  const refused = await runAgl(deletion);
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain('pruned@1 is live in the deployment pinned');
+  const next = (from: string): Trainer<SmallTask> => smallTrainer(folder, { checkpoints: { from } });
+  expect((await trainSmall(next('pinned@live'), { runId: 'continued' })).error).toBeNull();
+  expect(readRunState(await store.getRun('continued'), folder).from).toMatchObject({ runId: 'pruned', step: 1 });
+  const { error } = await trainSmall(next('pinned@candidate'), { runId: 'no-candidate' });
+  expect(error).toMatchObject({
+    code: 'NOT_FOUND',
+    message: expect.stringContaining('the deployment pinned has no version "candidate"'),
+  });
+  await promote(store, 'pinned', { ...author, version: promptsVersion('v2') });
+  expect((await runAgl(deletion)).stderr).toContain('a rollback restores pruned@1 in the deployment pinned');
+  await promote(store, 'pinned', { ...author, version: promptsVersion('v3') });
+  expect(await runAgl(deletion)).toMatchObject({ code: 0 });
 });

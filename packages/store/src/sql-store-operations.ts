@@ -37,7 +37,7 @@ import {
   type WorkerQuery,
 } from '@agentlightning/core/store';
 import { AccessKeyOperations } from './operations/access/access-key-operations.ts';
-import { assertRetentionPolicy, isDeployment, retentionCutoff, runsToDelete } from './operations/apply-retention.ts';
+import { assertRetentionPolicy, retentionCutoff, runsToDelete } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimRollouts } from './operations/attempts/claim-rollouts.ts';
 import { getLatestAttempt, queryAttempts } from './operations/attempts/read-attempts.ts';
 import { updateAttempt } from './operations/attempts/update-attempt.ts';
@@ -61,6 +61,7 @@ import { getRollout, queryRollouts } from './operations/rollouts/read-rollouts.t
 import { searchRollouts } from './operations/rollouts/search-rollouts.ts';
 import { updateRollout } from './operations/rollouts/update-rollout.ts';
 import { type CreateRunRequest, createRun } from './operations/runs/create-run.ts';
+import { isDeployment } from './operations/runs/deployed-runs.ts';
 import { groupStatistics } from './operations/runs/read-group-statistics.ts';
 import { runStatistics } from './operations/runs/run-statistics.ts';
 import { updateRun } from './operations/runs/update-run.ts';
@@ -327,7 +328,7 @@ async function moveToPreparing(context: OperationContext, rollout: Rollout): Pro
 /** Returns the counts and run ids that a policy would delete now. */
 async function previewRetention(context: OperationContext, policy: RetentionPolicy): Promise<RetentionPreview> {
   const cutoffMs = retentionCutoff(context, policy);
-  const oldRuns = runsToDelete(policy, cutoffMs);
+  const oldRuns = await runsToDelete(context, policy);
   const runs = await context.db.all(
     `SELECT r.run_id FROM runs AS r WHERE ${oldRuns.sql}
        AND NOT EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NULL)

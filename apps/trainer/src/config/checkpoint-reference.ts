@@ -23,6 +23,7 @@ export function parseCheckpointReference(text: string): CheckpointReference {
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `invalid reference to a checkpoint: "${text}"`,
-    remedy: 'Write `<run>@latest`, `<run>@best` or `<run>@<step>`. `agl runs` lists the runs of a store.',
+    remedy:
+      'Write `<run>@latest`, `<run>@best`, `<run>@<step>` or `<deployment>@live`. `agl runs` lists the runs of a store.',
   });
 }

@@ -6,6 +6,7 @@ import {
   type DeploymentChange,
   type DeploymentState,
   type ModelVersion,
+  previousVersion,
   readDeployment,
   readRunProgress,
 } from '@agentlightning/core/protocol';
@@ -98,13 +99,13 @@ export async function rollback(
   name: string,
   { expected = null, ...author }: ChangeAuthor & { readonly expected?: string | null },
 ): Promise<DeploymentState> {
-  return await update(store, name, author, ({ live, candidate, versions, history }) => {
+  return await update(store, name, author, (state) => {
+    const { live, candidate, versions } = state;
     if (live !== null && (candidate !== null || expected !== null)) {
       const { version: previous } = expectedCandidate(name, candidate, expected);
       return { action: 'rollback', live, candidate: null, version: live, previous, versions };
     }
-    const earlier = history.findLast(({ version, action }) => version === live && action === 'promote')?.previous;
-    const restored = versions.find(({ version }) => version === earlier)?.version;
+    const restored = previousVersion(state)?.version;
     if (restored !== undefined) {
       return { action: 'rollback', live: restored, candidate: null, version: restored, previous: live, versions };
     }

@@ -4,7 +4,6 @@ import type { ModelSource, ModelVersion } from '@agentlightning/core/protocol';
 import { readRunProgress } from '@agentlightning/core/protocol';
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import { z } from 'zod';
-import { parseCheckpointReference } from '../config/checkpoint-reference.ts';
 import type { EndpointModel } from '../evaluation-run/evaluate-options.ts';
 import { versionRecord } from '../prompt-search/prompts-file.ts';
 import { readSearchState } from '../prompt-search/search-run-state.ts';
@@ -30,15 +29,13 @@ const originSchema = z.object({
 });
 
 /**
- * The version that a reference names: a checkpoint of a training, the model that a vendor trained, or prompts of a search.
+ * A version of a run: a checkpoint of a training, the model that a vendor trained, or prompts of a search.
  *
- * @param run - the run of the reference
- * @param reference - such as `run-1a2b@best`; for prompts, their version or `best`
+ * @param choice - of a checkpoint, such as `best`; for prompts, their version or `best`
  * @param endpoint - the endpoint that serves it, instead of the runtime of the run; null for none
  * @throws AgentLightningError NOT_FOUND without such a checkpoint or version
  */
-export function modelVersionOf(run: Run, reference: string, endpoint: EndpointModel | null = null): ModelVersion {
-  const { choice } = parseCheckpointReference(reference);
+export function modelVersionOf(run: Run, choice: string, endpoint: EndpointModel | null = null): ModelVersion {
   const origin = originSchema.parse(run.config);
   const shared = {
     run: run.runId,

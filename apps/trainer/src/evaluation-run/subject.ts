@@ -3,16 +3,13 @@ import path from 'node:path';
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSet } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
-import {
-  type CheckpointReference,
-  isCheckpointReference,
-  parseCheckpointReference,
-} from '../config/checkpoint-reference.ts';
+import { isCheckpointReference } from '../config/checkpoint-reference.ts';
 import { policyKey } from '../config/policies.ts';
 import { resolvePrompts } from '../config/resolve-prompts.ts';
 import { isPromptSearch } from '../config/resolve-run.ts';
 import { readSearchState } from '../prompt-search/search-run-state.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
+import { findReferencedRun, type ReferencedRun } from '../run/referenced-run.ts';
 import { isSearchRun, type RunState, readRunState } from '../run/run-state.ts';
 import type { EvaluationSettings } from './evaluation-settings.ts';
 
@@ -42,15 +39,11 @@ export async function resolveSubject(reference: string, settings: EvaluationSett
   }
   if (reference.endsWith('.json')) return withPrompts(settings, reference, await readPrompts(reference));
   if (!isCheckpointReference(reference)) throw unknownReference(reference);
-  return await savedSubject(parseCheckpointReference(reference), settings, store);
+  return savedSubject(await findReferencedRun(store, reference), settings);
 }
 
-async function savedSubject(
-  { runId, choice }: CheckpointReference,
-  settings: EvaluationSettings,
-  store: Store,
-): Promise<Subject> {
-  const run = await store.getRun(runId);
+function savedSubject({ run, choice }: ReferencedRun, settings: EvaluationSettings): Subject {
+  const { runId } = run;
   if (isSearchRun(run)) {
     const version = chooseVersion(run, choice);
     const name = version.version === choice ? choice : `${choice} (${version.version})`;

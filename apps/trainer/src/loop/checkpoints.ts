@@ -4,6 +4,7 @@ import { policyKey } from '../config/policies.ts';
 import type { CheckpointsSettings } from '../config/sections/checkpoints-config.ts';
 import { bestCheckpoint } from '../run/choose-checkpoint.ts';
 import { completionReason } from '../run/completion-reason.ts';
+import { findDeployedSteps } from '../run/find-deployments.ts';
 import { type RunState, type SavedStep, writeState } from '../run/run-state.ts';
 import { type TrainedPolicy, trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
@@ -82,12 +83,17 @@ async function savePolicy(
 }
 
 /**
- * Deletes all checkpoints except those of {@link checkpointsToKeep}. The state that names the newest checkpoint must be
+ * Deletes all checkpoints except those of {@link checkpointsToKeep}, and those that a deployment needs. The state that names the newest checkpoint must be
  * stored before: a resumed run needs it.
  */
 export async function discardOldCheckpoints(session: TrainingSession, state: RunState): Promise<RunState> {
-  const kept = checkpointsToKeep(state, session.config.checkpoints);
-  const surplus = state.checkpoints.filter((saved) => !kept.includes(saved));
+  const wanted = checkpointsToKeep(state, session.config.checkpoints);
+  if (wanted.length === state.checkpoints.length) return state;
+  const deployed = await findDeployedSteps(session.store, session.run.runId);
+  if (deployed === null) return state;
+  const isKept = (saved: SavedStep): boolean => wanted.includes(saved) || deployed.has(saved.step);
+  const kept = state.checkpoints.filter(isKept);
+  const surplus = state.checkpoints.filter((saved) => !isKept(saved));
   if (surplus.length === 0) return state;
   for (const policy of trainedPolicies(session.policies)) {
     for (const { uris } of surplus) {

@@ -2,11 +2,11 @@ import { createAlgorithm } from '@agentlightning/algorithms';
 import { parseAlgorithmOptions } from '@agentlightning/algorithms/internal';
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import type { Teacher } from '@agentlightning/core/algorithm';
-import { parseCheckpointReference } from '../config/checkpoint-reference.ts';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import { learnerOf } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { chooseCheckpoint } from './choose-checkpoint.ts';
+import { findReferencedRun } from './referenced-run.ts';
 import { readRunState } from './run-state.ts';
 import { type TeacherCheckpoint, teacherCheckpointSchema } from './teacher-checkpoint.ts';
 import { baseModelOf, readSourceSettings, type SourceSettings } from './warm-start.ts';
@@ -40,8 +40,7 @@ async function findTeacher(
   reference: string,
   { policy, dataDir }: { readonly policy: ResolvedPolicy; readonly dataDir: string },
 ): Promise<TeacherCheckpoint> {
-  const { runId, choice } = parseCheckpointReference(reference);
-  const run = await store.getRun(runId);
+  const { run, choice } = await findReferencedRun(store, reference);
   const { step, uris } = chooseCheckpoint(readRunState(run, dataDir), choice);
   const [first, ...others] = Object.entries(uris);
   const own = uris[policyKey(policy)];
@@ -57,7 +56,7 @@ async function findTeacher(
   const source = readSourceSettings(run);
   const settings = source.policies.find((each) => policyKey(each) === name);
   return teacherCheckpointSchema.parse({
-    runId,
+    runId: run.runId,
     step,
     uri,
     baseModel: baseModelOf(source, settings?.name ?? null),

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AgentLightningError, type JsonValue, type Run, type Store } from '@agentlightning/core';
 import { z } from 'zod';
-import { parseCheckpointReference } from '../config/checkpoint-reference.ts';
 import { onlyPolicy, policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { loraOf } from '../config/sections/runtime-config.ts';
 import { chooseCheckpoint } from './choose-checkpoint.ts';
+import { findReferencedRun } from './referenced-run.ts';
 import { readRunState, type WarmStart } from './run-state.ts';
 
 /** The stored settings of a run that determine its models. */
@@ -34,13 +34,13 @@ const sourceSchema: z.ZodType<SourceSettings> = z.object({
 /**
  * Finds the checkpoint that a new run begins with, for each of its trained policies.
  *
- * @param reference - such as `run-1a2b@best`
+ * @param reference - such as `run-1a2b@best` or `support-agent@live`
  * @throws AgentLightningError NOT_FOUND without the run or the checkpoint, CONFIG when the run is a prompt search, or has another
  *   base model, LoRA or other policies
  */
 export async function findWarmStart(store: Store, reference: string, config: ResolvedConfig): Promise<WarmStart> {
-  const { runId, choice } = parseCheckpointReference(reference);
-  const run = await store.getRun(runId);
+  const { run, choice } = await findReferencedRun(store, reference);
+  const { runId } = run;
   const { step, uris } = chooseCheckpoint(readRunState(run, config.dataDir), choice);
   const source = readSourceSettings(run);
   const lora = loraOf(config.runtime);

@@ -58,6 +58,9 @@ export {
   type DeploymentState,
   type ModelSource,
   type ModelVersion,
+  type NeededVersion,
+  neededVersions,
+  previousVersion,
   readDeployment,
 } from './records/deployment.ts';
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';

@@ -6,6 +6,7 @@ import { readText } from '../sql/row-value.ts';
 import type { SqlCondition } from '../sql/sql-dialect.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from './rollouts/delete-rollouts.ts';
 import { type DeletionBatch, removeEmptyRun, rolloutsPerDeletion } from './runs/delete-run.ts';
+import { deployedRuns, isDeployment } from './runs/deployed-runs.ts';
 
 /**
  * Checks a policy, which must have at least one rule.
@@ -27,7 +28,7 @@ export function assertRetentionPolicy({ olderThanMs, keepRuns }: RetentionPolicy
 /** Whether a policy deletes any current data. */
 export async function hasAnythingToDelete(context: OperationContext, policy: RetentionPolicy): Promise<boolean> {
   const cutoffMs = retentionCutoff(context, policy);
-  const where = runsToDelete(policy, cutoffMs);
+  const where = await runsToDelete(context, policy);
   const runs = await context.db.all(
     `SELECT r.run_id FROM runs AS r WHERE ${where.sql} AND (
        NOT EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id)
@@ -41,7 +42,7 @@ export async function hasAnythingToDelete(context: OperationContext, policy: Ret
 /** Deletes a batch of expired data: rollouts of expired runs, those runs, and expired rollouts without a run and of deployments. */
 export async function applyRetentionBatch(context: OperationContext, policy: RetentionPolicy): Promise<DeletionBatch> {
   const cutoffMs = retentionCutoff(context, policy);
-  const where = runsToDelete(policy, cutoffMs);
+  const where = await runsToDelete(context, policy);
   const runs = await context.db.all(
     `SELECT run_id FROM runs AS r WHERE ${where.sql} ORDER BY position`,
     where.parameters,
@@ -61,14 +62,17 @@ export async function applyRetentionBatch(context: OperationContext, policy: Ret
   return { deleted, isOver: withoutRun.length < rolloutsPerDeletion && traces.length === 0 };
 }
 
-/** The condition of ended runs that were last updated before the cutoff and are not among the newest. */
-export function runsToDelete(policy: RetentionPolicy, cutoffMs: number | null): SqlCondition {
+/** The condition of ended runs that were last updated before the cutoff, are not among the newest, and that no deployment needs. */
+export async function runsToDelete(context: OperationContext, policy: RetentionPolicy): Promise<SqlCondition> {
+  const cutoffMs = retentionCutoff(context, policy);
   const conditions: SqlCondition[] = [{ sql: "r.status NOT IN ('queued', 'running', 'stopping')", parameters: [] }];
   if (cutoffMs !== null) conditions.push({ sql: 'r.update_time_ms < ?', parameters: [cutoffMs] });
   if (policy.keepRuns !== undefined) {
     const newest = 'SELECT run_id FROM runs ORDER BY position DESC LIMIT ?';
     conditions.push({ sql: `r.run_id NOT IN (${newest})`, parameters: [policy.keepRuns] });
   }
+  const deployed = context.dialect.isOneOf('r.run_id', [...(await deployedRuns(context)).keys()]);
+  conditions.push({ sql: `NOT (${deployed.sql})`, parameters: deployed.parameters });
   return allOf(conditions);
 }
 
@@ -96,9 +100,6 @@ async function rolloutsWithoutRun(
   );
   return rows.map((row) => readText(row, 'rollout_id'));
 }
-
-/** The condition of deployments, whose traces expire one by one. */
-export const isDeployment = `status = 'running' AND state LIKE '%"kind":"deployment"%'`;
 
 /** The expired ones among the first traces of each deployment: traces are added in the order of their time. */
 async function expiredTraces(context: OperationContext, cutoffMs: number | null): Promise<readonly string[]> {

@@ -1,12 +1,14 @@
 import { userInfo } from 'node:os';
 import { AgentLightningError, type Store } from '@agentlightning/core';
-import { type DeploymentState, type ModelVersion, readDeployment } from '@agentlightning/core/protocol';
-import { parseCheckpointReference } from '../../config/checkpoint-reference.ts';
+import type { DeploymentState, ModelVersion } from '@agentlightning/core/protocol';
+import { assertNotWorse } from '../../deployments/assert-not-worse.ts';
 import { assessCanary, type CanaryAssessment } from '../../deployments/assess-canary.ts';
 import type { MetricVerdict } from '../../deployments/canary-verdict.ts';
 import { promote, promoteCandidate, rollback, startCanary } from '../../deployments/change-deployment.ts';
 import { endpointVersionOf, modelVersionOf } from '../../deployments/model-version.ts';
 import { textTable } from '../../report/text-formats.ts';
+import { findDeployments } from '../../run/find-deployments.ts';
+import { findReferencedRun } from '../../run/referenced-run.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
@@ -26,6 +28,7 @@ export interface DeployFlags extends ListFlags {
   readonly promote?: boolean;
   readonly rollback?: boolean;
   readonly reason: string;
+  readonly acceptWorse?: boolean;
   readonly endpoint?: string;
   readonly model?: string;
   readonly keyEnv?: string;
@@ -53,6 +56,13 @@ export async function deploy(reference: string | null, flags: DeployFlags): Prom
       remedy: 'Pass `--share 10%` as well, or leave it out.',
     });
   }
+  if (flags.acceptWorse === true && (!isVersion || flags.reason.trim() === '')) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: '--accept-worse needs a version and a reason, which the history records',
+      remedy: `Run \`agl deploy <version> --to ${name} --accept-worse --reason "<why>"\`.`,
+    });
+  }
   await withStore(flags, async (store) => {
     const state = await changed(store, reference, flags);
     write([flags.json === true ? JSON.stringify(deploymentRecord(name, state, null)) : changeText(name, state)]);
@@ -60,7 +70,8 @@ export async function deploy(reference: string | null, flags: DeployFlags): Prom
 }
 
 async function changed(store: Store, reference: string | null, flags: DeployFlags): Promise<DeploymentState> {
-  const { to: name, reason, share } = flags;
+  const { to: name, share } = flags;
+  const reason = flags.acceptWorse === true ? `accepted although worse: ${flags.reason}` : flags.reason;
   const author = { by: userInfo().username, reason };
   if (flags.promote === true) return await promoteCandidate(store, name, author);
   if (flags.rollback === true) return await rollback(store, name, author);
@@ -74,11 +85,14 @@ async function changed(store: Store, reference: string | null, flags: DeployFlag
 async function versionOf(
   store: Store,
   reference: string | null,
-  flags: Pick<DeployFlags, 'endpoint' | 'model' | 'keyEnv'>,
+  flags: Pick<DeployFlags, 'endpoint' | 'model' | 'keyEnv' | 'acceptWorse'>,
 ): Promise<ModelVersion> {
   const endpoint = endpointOf(flags);
   if (reference !== null) {
-    return modelVersionOf(await store.getRun(parseCheckpointReference(reference).runId), reference, endpoint);
+    const { run, choice } = await findReferencedRun(store, reference);
+    const version = modelVersionOf(run, choice, endpoint);
+    if (flags.acceptWorse !== true) assertNotWorse(run, version);
+    return version;
   }
   if (endpoint !== null) return endpointVersionOf(endpoint);
   throw new AgentLightningError({ code: 'CONFIG', message: 'no version is given', remedy: 'Pass `<run>@best`.' });
@@ -99,7 +113,7 @@ function percentOf(share: number): string {
 /** Writes the deployments of a store, with the verdicts on their candidates. */
 export async function listDeployments(flags: ListFlags): Promise<void> {
   await withStore(flags, async (store) => {
-    const found = await deploymentsOf(store);
+    const found = await findDeployments(store);
     const assessed: AssessedDeployment[] = [];
     for (const { name, state } of found) {
       assessed.push({ name, state, assessment: await assessCanary(store, name, state) });
@@ -180,7 +194,7 @@ type ListedModel = ModelVersion & {
 
 async function modelsOf(store: Store): Promise<readonly ListedModel[]> {
   const models = new Map<string, ListedModel>();
-  for (const { name, state } of await deploymentsOf(store)) {
+  for (const { name, state } of await findDeployments(store)) {
     for (const version of state.versions) {
       const earlier = models.get(version.version)?.deployments ?? [];
       const deployments = [...earlier, { name, isLive: state.live === version.version }];
@@ -188,16 +202,6 @@ async function modelsOf(store: Store): Promise<readonly ListedModel[]> {
     }
   }
   return [...models.values()];
-}
-
-async function deploymentsOf(
-  store: Store,
-): Promise<readonly { readonly name: string; readonly state: DeploymentState }[]> {
-  const { items } = await store.queryRuns();
-  return items.flatMap((run) => {
-    const state = readDeployment(run);
-    return state === null ? [] : [{ name: run.runId, state }];
-  });
 }
 
 function deploymentRecord(

@@ -4,12 +4,13 @@ import { AgentLightningError, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { readDeployment } from '@agentlightning/core/protocol';
 import { serveGateway } from '@agentlightning/gateway';
-import { isCheckpointReference, parseCheckpointReference } from '../../config/checkpoint-reference.ts';
+import { isCheckpointReference } from '../../config/checkpoint-reference.ts';
 import { promote } from '../../deployments/change-deployment.ts';
 import { modelVersionOf } from '../../deployments/model-version.ts';
 import { ServedDeployments } from '../../deployments/serve-deployments.ts';
 import { VersionServer } from '../../deployments/version-server.ts';
 import { type CommandTelemetry, withTelemetry } from '../../metrics/command-telemetry.ts';
+import { findReferencedRun } from '../../run/referenced-run.ts';
 import { registerGateway } from '../../runtime/register-gateway.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { serverLog } from '../serve/server-log.ts';
@@ -108,7 +109,8 @@ async function deploymentNames(
  * @throws AgentLightningError CONFLICT when the deployment never had the version
  */
 async function deployFirst(store: Store, reference: string, name: string): Promise<string> {
-  const version = modelVersionOf(await store.getRun(parseCheckpointReference(reference).runId), reference);
+  const { run, choice } = await findReferencedRun(store, reference);
+  const version = modelVersionOf(run, choice);
   const known = await store.getRun(name).then(readDeployment, (error: unknown) => {
     if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') return null;
     throw error;

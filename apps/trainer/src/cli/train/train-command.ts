@@ -22,7 +22,10 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .option('--tags <list>', 'labels that the dashboard filters runs by, separated by commas', (list) =>
       list.split(','),
     )
-    .option('--from <checkpoint>', 'initial checkpoint, of another run: <run>@best, <run>@latest or <run>@<step>')
+    .option(
+      '--from <checkpoint>',
+      'initial checkpoint, of another run: <run>@best, <run>@latest or <run>@<step>; or <deployment>@live',
+    )
     .option('--concurrency <n>', 'number of concurrent rollouts', wholeNumber({ min: 1 }))
     .addOption(formerWorkers())
     .option('--processes <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }))

@@ -5,7 +5,7 @@ import { isCheckpointReference } from '../checkpoint-reference.ts';
 export interface CheckpointsConfig {
   /**
    * Initial checkpoint, of another run in this store and runtime: `<run>@final`, `<run>@best`, `<run>@latest` or
-   * `<run>@<step>`. Only the weights are loaded; optimizer, steps and policy versions start new. Base model, LoRA and names
+   * `<run>@<step>`, or of a deployment: `<deployment>@live` or `<deployment>@candidate`. Only the weights are loaded; optimizer, steps and policy versions start new. Base model, LoRA and names
    * of `policies` must be equal. A resumed run ignores it.
    *
    * @default the base model

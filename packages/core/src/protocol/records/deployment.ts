@@ -153,3 +153,25 @@ const deploymentState: z.ZodType<DeploymentState> = z.object({
 export function readDeployment(run: Run): DeploymentState | null {
   return readRunProgress(run).kind === 'deployment' ? deploymentState.parse(run.state) : null;
 }
+
+/** A version that a deployment serves, or restores by a rollback. */
+export interface NeededVersion {
+  readonly role: 'live' | 'candidate' | 'previous';
+  readonly version: ModelVersion;
+}
+
+/** The live version, the candidate and the previous version, where there are any: their runs and checkpoints must not be deleted. */
+export function neededVersions(state: DeploymentState): readonly NeededVersion[] {
+  const { live, candidate, versions } = state;
+  const named = { live, candidate: candidate?.version, previous: previousVersion(state)?.version };
+  return (['live', 'candidate', 'previous'] as const).flatMap((role) => {
+    const version = versions.find((each) => each.version === named[role]);
+    return version === undefined ? [] : [{ role, version }];
+  });
+}
+
+/** The version that a rollback without a candidate makes live; null without one. */
+export function previousVersion({ live, versions, history }: DeploymentState): ModelVersion | null {
+  const earlier = history.findLast(({ version, action }) => version === live && action === 'promote')?.previous;
+  return versions.find(({ version }) => version === earlier) ?? null;
+}

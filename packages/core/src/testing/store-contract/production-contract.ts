@@ -1,10 +1,40 @@
 import { describe, expect } from 'vitest';
+import type { JsonObject } from '../../base/json.ts';
 import type { FeedbackInput } from '../../spans/feedback.ts';
 import { findFeedback } from '../../spans/feedback.ts';
 import { readProductionMetadata } from '../../spans/production-trace.ts';
 import type { Span } from '../../spans/span.ts';
 import { aSpan } from '../a-span.ts';
 import { claimOne, type StoreTest } from './store-test.ts';
+
+const unknownOrigin = { baseModel: null, data: null, configSha256: null, digest: null, prompts: null, reward: null };
+
+function aVersion(run: string): JsonObject {
+  return { version: `${run}@3`, kind: 'weights', run, step: 3, location: { policy: `${run}/3` }, ...unknownOrigin };
+}
+
+/** run-2 is live, run-1 was before it, and run-3 is the candidate. */
+const aDeploymentState: JsonObject = {
+  kind: 'deployment',
+  live: 'run-2@3',
+  candidate: {
+    version: 'run-3@3',
+    share: 0.1,
+    key: 'key',
+    sinceMs: 2,
+    isPromotedWhenBetter: false,
+    maxCostRatio: 2,
+  },
+  versions: ['run-4', 'run-1', 'run-2', 'run-3'].map(aVersion),
+  history: ['run-4', 'run-1', 'run-2'].map((run, index, runs) => ({
+    timeMs: index,
+    action: 'promote',
+    version: `${run}@3`,
+    previous: index === 0 ? null : `${runs[index - 1]}@3`,
+    by: 'ada',
+    reason: '',
+  })),
+};
 
 /** Traces of production and feedback. */
 export function describeProduction(test: StoreTest): void {
@@ -84,6 +114,42 @@ export function describeProduction(test: StoreTest): void {
       expect(await store.applyRetention(policy)).toMatchObject({ runs: 0, rollouts: 1, spans: 1 });
       expect((await store.queryRollouts({ runId: 'support' })).items).toMatchObject([{ rolloutId: 'ro-2' }]);
       expect(await store.getRun('support')).toMatchObject({ status: 'running' });
+    });
+
+    test('runs that are live, a candidate or restored by a rollback are not deleted, with force neither', async ({
+      store,
+    }) => {
+      for (const runId of ['run-1', 'run-2', 'run-3', 'run-4']) {
+        await store.createRun({ runId, name: runId, config: {} });
+        await store.updateRun(runId, { status: 'finished' });
+      }
+      await store.createRun({ runId: 'support', name: 'support', config: {} });
+      await store.updateRun('support', { state: aDeploymentState });
+      for (const [runId, role] of [
+        ['run-1', 'previous'],
+        ['run-2', 'live'],
+        ['run-3', 'candidate'],
+      ] as const) {
+        const refused = { code: 'CONFLICT', details: { runId, deployment: 'support', version: `${runId}@3`, role } };
+        await expect(store.deleteRun(runId)).rejects.toMatchObject(refused);
+        await expect(store.deleteRun(runId, { force: true })).rejects.toMatchObject(refused);
+      }
+      expect(await store.previewRetention({ keepRuns: 0 })).toMatchObject({ runs: 1, runIds: ['run-4'] });
+      expect(await store.applyRetention({ keepRuns: 0 })).toMatchObject({ runs: 1 });
+      await store.deleteRun('support', { force: true });
+      expect(await store.applyRetention({ keepRuns: 0 })).toMatchObject({ runs: 3 });
+    });
+
+    test('nothing is deleted while the record of a deployment cannot be read', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'run-1', config: {} });
+      await store.updateRun('run-1', { status: 'finished' });
+      await store.createRun({ runId: 'support', name: 'support', config: {} });
+      await store.updateRun('support', { state: { kind: 'deployment', live: 'run-1@3', versions: 'unknown' } });
+      const refused = { code: 'CONFLICT', details: { deployment: 'support' } };
+      await expect(store.deleteRun('run-1')).rejects.toMatchObject(refused);
+      await expect(store.applyRetention({ keepRuns: 0 })).rejects.toMatchObject(refused);
+      await store.deleteRun('support', { force: true });
+      await store.deleteRun('run-1');
     });
 
     test('they are never in the queue', async ({ store, clock }) => {

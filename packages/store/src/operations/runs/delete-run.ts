@@ -5,6 +5,7 @@ import type { OperationContext } from '../../sql/operation.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import { loadRun } from '../records/read-runs.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from '../rollouts/delete-rollouts.ts';
+import { assertNotDeployed } from './deployed-runs.ts';
 
 /** Rollouts per transaction: small enough not to delay other transactions. */
 export const rolloutsPerDeletion = 50;
@@ -17,13 +18,14 @@ export interface DeletionBatch {
 }
 
 /**
- * Checks that a run has ended and has no unfinished rollouts, unless the deletion is forced.
+ * Checks that no deployment needs a run, and, unless the deletion is forced, that it has ended and has no unfinished rollouts.
  *
  * @throws NotFoundError when there is no such run
  * @throws AgentLightningError CONFLICT
  */
 export async function assertDeletable(context: OperationContext, runId: string, isForced: boolean): Promise<void> {
   const run = await loadRun(context, runId);
+  await assertNotDeployed(context, runId);
   if (isForced) return;
   if (unfinishedRunStatuses.includes(run.status)) throw notFinished(run, `is ${run.status}`);
   const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
@@ -38,8 +40,11 @@ export async function assertDeletable(context: OperationContext, runId: string, 
 /**
  * Deletes a batch of a run's rollouts, and the run with its metrics after the last one. Unfinished rollouts are
  * included: the deletion was forced.
+ *
+ * @throws AgentLightningError CONFLICT when it was deployed in the meantime
  */
 export async function deleteBatchOfRun(context: OperationContext, runId: string): Promise<DeletionBatch> {
+  await assertNotDeployed(context, runId);
   const rows = await context.db.all(
     `SELECT rollout_id FROM rollouts WHERE run_id = ? ORDER BY position LIMIT ? ${context.dialect.forUpdate}`,
     [runId, rolloutsPerDeletion],
