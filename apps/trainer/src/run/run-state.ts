@@ -9,6 +9,8 @@ import {
   type RunWarning,
   runEffortSchema,
   runWarningSchema,
+  type TaskTrials,
+  taskTrialsSchema,
   type VerdictName,
   verdictNames,
 } from '@agentlightning/core/protocol';
@@ -18,7 +20,6 @@ import { onlyPolicy } from '../config/policies.ts';
 import { type CollectionState, collectionStateSchema } from './collector.ts';
 import { type StoredPassRates, storedPassRatesSchema } from './pass-rates.ts';
 import { type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';
-import { type TaskTrials, taskTrialsSchema } from './task-trials.ts';
 import { type TeacherCheckpoint, teacherCheckpointSchema } from './teacher-checkpoint.ts';
 
 /** The state of a run in its stored form. */
