@@ -32,7 +32,7 @@ export async function archiveProblems(archive: string): Promise<readonly string[
 
 const requiredFiles = ['README.md', 'LICENSE', 'package.json'] as const;
 
-/** Sources and tests are not published; source maps contain the sources that they need. */
+/** Sources and tests are not published; source maps contain the sources that they need. Compiled kernels are beside theirs. */
 const unwantedFile =
   /(?:^|\/)(?:test|tests|src|fixtures|node_modules)\/|\.test\.|\.tsbuildinfo$|\.map\.map$|(?:^|\/)\.(?!npmignore)/;
 
@@ -50,7 +50,9 @@ async function contentProblems(archive: string): Promise<readonly string[]> {
     const manifest = await readFile(join(folder, 'package/package.json'), 'utf8');
     return [
       ...missing.map((name) => `${name} is missing. Add it to the package, or to \`files\`.`),
-      ...files.filter((file) => unwantedFile.test(file)).map((file) => `${file} must not be published.`),
+      ...files
+        .filter((file) => unwantedFile.test(file) && !file.endsWith('.wasm'))
+        .map((file) => `${file} must not be published.`),
       ...(manifest.includes('"workspace:') ? ['package.json has a workspace: range. Pack with pnpm.'] : []),
       ...(await sourceMapProblems(join(folder, 'package'), files)),
     ];

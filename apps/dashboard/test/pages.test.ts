@@ -189,6 +189,24 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     });
   });
 
+  test('tasks that a run has set aside are listed with links to their rollouts', async () => {
+    const current = [
+      { task: 2, rollouts: 9, isSolved: false, latest: ['ro-2-1-2', 'ro-3-2-1'] },
+      { task: 3, rollouts: 9, isSolved: true, latest: [] },
+    ];
+    const config = { collection: { curriculum: { setAsideAfter: 8 } } };
+    await store.createRun({ runId: 'run-aside', name: 'run with unsolved tasks', config });
+    await store.updateRun('run-aside', { status: 'finished', state: { taskTrials: { current, saved: [] } } });
+    const page = await visit('/runs/run-aside', 'Unsolved tasks: 1 set aside');
+    const table = page.getByRole('region', { name: 'Unsolved tasks' }).last();
+    expect(await table.locator('tbody tr').allTextContents()).toEqual(['29ro-2-1-2 ro-3-2-1 ']);
+    await assertAccessible(page);
+    await page.getByRole('link', { name: 'ro-2-1-2' }).click();
+    await page.getByText(sampleTexts.answer).first().waitFor();
+    await store.deleteRun('run-aside');
+    await page.context().close();
+  });
+
   test('the publications of weights of a live run are listed with their verification', async () => {
     const published = (version: number, probe: object | null) => ({
       step: version,

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Agent } from '@agentlightning/runner';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TrainConfig, Trainer, TrainingEvent } from '../src/index.ts';
+import { runAgl } from './agl-command.ts';
 import { countLetters, type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 import { withStore } from './with-store.ts';
 
@@ -134,6 +135,8 @@ test('tasks that no rollout solves are set aside and reported, also after a resu
   const named = warnings.filter(({ name }) => name === 'unsolved-tasks').map(({ message }) => message);
   expect(named.join('\n')).toMatch(/task 0 in 4 rollouts \(ro/);
   expect(named.join('\n')).toMatch(/task 1 in 4 rollouts \(ro/);
+  const listed = await runAgl(['runs', '--json', '--store', path.join(folder, 'aside', 'agl.db')]);
+  expect(JSON.parse(listed.output)).toMatchObject({ run: 'aside', unsolved_tasks: unsolvedTasks });
   // Two rollouts in each of two draws, and none after them.
   const drawn = (await drawnTasks('aside', 'aside')).flat();
   expect(drawn.filter((task) => task < 2)).toHaveLength(4);

@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const algorithm = { type: 'grpo', groupSize: 2, learningRate: 1e-2, klCoefficient: 0.1 } as const;
+const algorithm = { type: 'grpo', groupSize: 8, learningRate: 1e-2, klCoefficient: 0.1 } as const;
 const trainer = (changes: Partial<TrainConfig<SmallTask>> = {}): Trainer<SmallTask> =>
   smallTrainer(folder, { algorithm, steps: 2, ...changes });
 

@@ -1,5 +1,11 @@
 import type { JsonObject } from '@agentlightning/core';
-import type { PublicationRecord, RunKind, SearchProgress, VerdictName } from '@agentlightning/core/protocol';
+import type {
+  PublicationRecord,
+  RunKind,
+  SearchProgress,
+  UnsolvedTask,
+  VerdictName,
+} from '@agentlightning/core/protocol';
 import type { Cost, RunStatistics, RunStatus } from '@agentlightning/core/store';
 
 /** A held-out evaluation. */
@@ -80,6 +86,8 @@ export interface RunDetail extends RunSummary {
   readonly evaluations: readonly EvaluationView[];
   /** In order of detection. */
   readonly runWarnings: readonly WarningView[];
+  /** The training tasks that no rollout has solved and that the run has set aside, by index. */
+  readonly unsolvedTasks: readonly UnsolvedTask[];
   /** The last publications of weights, newest first. */
   readonly publications: readonly PublicationRecord[];
   readonly statistics: RunStatistics;

@@ -1,5 +1,6 @@
+import type { UnsolvedTask } from '@agentlightning/core/protocol';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import type { RunDetail, RunMetrics, SearchView, WarningView } from '../../src/api/run-views.ts';
 import { ChartControls } from '../charts/chart-controls.tsx';
@@ -7,6 +8,7 @@ import { type ChartView, ChartViewContext, stepTimes } from '../charts/chart-vie
 import { countText, durationText, numberText } from '../data/format.ts';
 import { metricsQuery, promptsQuery, runQuery } from '../data/queries.ts';
 import { ConfigPanel } from '../parts/config-panel.tsx';
+import { type DataColumn, DataTable } from '../parts/data-table.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PublicationTable } from '../parts/publication-table.tsx';
 import { RunHead } from '../parts/run-head.tsx';
@@ -48,6 +50,7 @@ function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
     <>
       <Tiles tiles={tilesOf(run)} />
       <Warnings warnings={run.runWarnings} />
+      <UnsolvedTasks run={run} />
       {run.kind === 'prompt-search' ? <SearchVersions runId={runId} /> : null}
       <QueryView query={useQuery(metricsQuery(runId))}>
         {(metrics) =>
@@ -207,3 +210,39 @@ function Warnings({ warnings }: { readonly warnings: readonly WarningView[] }): 
     </section>
   );
 }
+
+/** The training tasks that a run has set aside, with rollouts that show why; nothing without one. */
+function UnsolvedTasks({ run: { unsolvedTasks } }: { readonly run: RunDetail }): ReactNode {
+  if (unsolvedTasks.length === 0) return null;
+  return (
+    <section className="panel" aria-labelledby="unsolved-title">
+      <h2 id="unsolved-title">{`Unsolved tasks: ${unsolvedTasks.length} set aside`}</h2>
+      <p className="muted">
+        No rollout has solved them: they are too hard, broken, or have a wrong answer. They are drawn only when no other
+        task is left.
+      </p>
+      <DataTable
+        label="Unsolved tasks"
+        columns={unsolvedColumns}
+        rows={unsolvedTasks}
+        keyOf={({ task }) => String(task)}
+      />
+    </section>
+  );
+}
+
+const unsolvedColumns: readonly DataColumn<UnsolvedTask>[] = [
+  { label: 'Task', isNumber: true, render: ({ task }) => task },
+  { label: 'Rollouts', isNumber: true, render: ({ rollouts }) => rollouts },
+  {
+    label: 'Last rollouts',
+    render: ({ examples }) =>
+      examples.map((rolloutId) => (
+        <span key={rolloutId}>
+          <Link to="/rollouts/$rolloutId" params={{ rolloutId }} className="mono">
+            {rolloutId}
+          </Link>{' '}
+        </span>
+      )),
+  },
+];

@@ -1,7 +1,8 @@
+import { unsolvedTasks } from '@agentlightning/core/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addOutcomes, type PassRates, readPassRates, smoothedPassRate, writePassRates } from '../run/pass-rates.ts';
-import { addTrials, type Trial, unsolvedTasks } from '../run/task-trials.ts';
+import { addTrials, type Trial } from '../run/task-trials.ts';
 import { drawTasks } from './draw-tasks.ts';
 import { effectiveTasks, taskWeights } from './task-sampler.ts';
 

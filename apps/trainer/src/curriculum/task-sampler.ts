@@ -1,6 +1,6 @@
 import type { JsonValue } from '@agentlightning/core';
 import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
-import type { UnsolvedTask } from '@agentlightning/core/protocol';
+import { type TaskTrials, type UnsolvedTask, unsolvedTasks } from '@agentlightning/core/protocol';
 import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { CurriculumSettings } from '../config/sections/collection-config.ts';
 import type { RewardRange } from '../config/sections/reward-config.ts';
@@ -16,7 +16,7 @@ import {
   type TaskOutcome,
   writePassRates,
 } from '../run/pass-rates.ts';
-import { addTrials, type TaskTrials, unsolvedTasks } from '../run/task-trials.ts';
+import { addTrials } from '../run/task-trials.ts';
 import { drawTasks } from './draw-tasks.ts';
 
 /**

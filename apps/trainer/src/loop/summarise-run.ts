@@ -1,5 +1,10 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
-import type { ConstantResponse, FinalCheckpoint, TrainingSummary } from '@agentlightning/core/protocol';
+import {
+  type ConstantResponse,
+  type FinalCheckpoint,
+  type TrainingSummary,
+  unsolvedTasks,
+} from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { bestConstantResponse } from '../evaluation/constant-response.ts';
@@ -8,7 +13,6 @@ import { completionReason } from '../run/completion-reason.ts';
 import { overlapText, type RunTasks } from '../run/run-shape.ts';
 import type { RunState } from '../run/run-state.ts';
 import { type StoredEvaluation, summaryOf } from '../run/stored-evaluation.ts';
-import { unsolvedTasks } from '../run/task-trials.ts';
 import { finalConditions } from './emit-run-warnings.ts';
 import { endsWithBest } from './run-evaluations.ts';
 

@@ -9,6 +9,8 @@ import {
   type RunWarning,
   runEffortSchema,
   runWarningSchema,
+  type TaskTrials,
+  taskTrialsSchema,
   type VerdictName,
   verdictNames,
 } from '@agentlightning/core/protocol';
@@ -18,7 +20,6 @@ import { onlyPolicy } from '../config/policies.ts';
 import { type CollectionState, collectionStateSchema } from './collector.ts';
 import { type StoredPassRates, storedPassRatesSchema } from './pass-rates.ts';
 import { type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';
-import { type TaskTrials, taskTrialsSchema } from './task-trials.ts';
 import { type TeacherCheckpoint, teacherCheckpointSchema } from './teacher-checkpoint.ts';
 
 /** The state of a run in its stored form. */
@@ -146,7 +147,7 @@ const runState: z.ZodType<RunState> = z.object({
     .default({ current: [], saved: [] }),
   // Absent in older states.
   taskTrials: z
-    .object({ current: z.array(taskTrialsSchema), saved: z.array(taskTrialsSchema) })
+    .object({ current: z.array(taskTrialsSchema()), saved: z.array(taskTrialsSchema()) })
     .default({ current: [], saved: [] }),
   // Absent in older states.
   effort: runEffortSchema.default(noEffort),

@@ -84,6 +84,7 @@ export {
   warningThresholds,
 } from './records/run-warning.ts';
 export { type RunnerRecord, readRunner, storeTimeOf } from './records/runner-record.ts';
+export { type TaskTrials, taskTrialsSchema, unsolvedTasks } from './records/task-trials.ts';
 export type {
   CompletionReason,
   ConstantResponse,

@@ -35,7 +35,7 @@ async function costOf(store: Store, run: Run): Promise<Cost> {
 }
 
 function runRecord(run: Run, cost: Cost): Record<string, unknown> {
-  const { kind, finishedStep, steps, search, from, before, after } = readRunProgress(run);
+  const { kind, finishedStep, steps, search, from, before, after, unsolvedTasks } = readRunProgress(run);
   return {
     run: run.runId,
     name: run.name,
@@ -47,6 +47,7 @@ function runRecord(run: Run, cost: Cost): Record<string, unknown> {
     ...(from === null ? {} : { from: `${from.runId}@${from.step}` }),
     reward_before: before?.reward ?? null,
     reward_after: after?.reward ?? null,
+    ...(unsolvedTasks.length === 0 ? {} : { unsolved_tasks: unsolvedTasks }),
     cost,
     started: new Date(run.createTimeMs).toISOString(),
   };

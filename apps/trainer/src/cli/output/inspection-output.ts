@@ -88,6 +88,10 @@ export const runLine: z.ZodType = z.strictObject({
   from: z.string().optional().describe('the initial checkpoint, of another run'),
   reward_before: z.number().nullable(),
   reward_after: z.number().nullable(),
+  unsolved_tasks: z
+    .array(z.strictObject({ task: z.int(), rollouts: z.int(), examples: z.array(z.string()) }))
+    .optional()
+    .describe('set aside by the curriculum, with the last rollouts of each'),
   cost,
   started: time,
 });

@@ -3,7 +3,8 @@ import type { Run } from '../../store/run.ts';
 import { type PublicationRecord, publicationRecordsSchema } from './publication-record.ts';
 import { type VerdictName, verdictNames } from './run-info.ts';
 import type { RunWarning } from './run-warning.ts';
-import type { EvaluationSummary } from './training-event.ts';
+import { taskTrialsSchema, unsolvedTasks } from './task-trials.ts';
+import type { EvaluationSummary, UnsolvedTask } from './training-event.ts';
 
 /**
  * What a run does: trains weights, searches prompts, evaluates, tries its agent out (`agl dev`), or collects the traces of
@@ -49,6 +50,8 @@ export interface RunProgress {
   readonly lossCurve: readonly (number | null)[];
   /** In order. A newer trainer may have other names. */
   readonly warnings: readonly (Omit<RunWarning, 'name'> & { readonly name: string })[];
+  /** The training tasks that `collection.curriculum.setAsideAfter` has set aside, by index. */
+  readonly unsolvedTasks: readonly UnsolvedTask[];
   /** Oldest first. */
   readonly publications: readonly PublicationRecord[];
   /** Null for a run that is not a prompt search. */
@@ -105,7 +108,17 @@ export function readRunProgress({ state: recorded, config }: Pick<Run, 'state' |
     tags: tagList.parse(config['tags']),
     // Older runs have the number in their configuration only.
     steps: steps ?? (typeof configured === 'number' ? configured : null),
+    unsolvedTasks: readUnsolvedTasks(recorded['taskTrials'], config['collection']),
     search:
       kind === 'prompt-search' ? { ...spent, versions: versions.length, hasEnded: ended !== null, measuredOn } : null,
   };
+}
+
+/** The trials of all tasks are read only for a run that sets tasks aside: lists read many runs. */
+function readUnsolvedTasks(recorded: unknown, collection: unknown): readonly UnsolvedTask[] {
+  // Schemas of a function do not enter the bundle of a page that does not call it.
+  const settings = z.object({ curriculum: z.object({ setAsideAfter: z.number() }) }).safeParse(collection);
+  const trials = z.object({ current: z.array(taskTrialsSchema()) });
+  if (!settings.success) return [];
+  return unsolvedTasks(trials.safeParse(recorded).data?.current ?? [], settings.data.curriculum.setAsideAfter);
 }
