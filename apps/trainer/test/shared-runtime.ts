@@ -6,7 +6,7 @@ import { launchEmbeddedRuntime } from '../src/runtime/embedded-runtime.ts';
 
 /**
  * Starts a CPU runtime for all trainings of this process that do not need one each: most of a small training is the start of
- * its runtime and the compilation of its programs. It ends with this process. Runs of it need different ids.
+ * its runtime. It ends with this process. Runs of it need different ids.
  */
 async function startSharedRuntime(): Promise<ResolvedRuntime> {
   const checkpointDir = mkdtempSync(path.join(tmpdir(), 'agl-shared-runtime-'));

@@ -148,6 +148,13 @@ test('two models trained alternately equal those trained separately', async () =
   expect(await Promise.all([run(1), run(2)])).toEqual(alone);
 });
 
+test.each([{ width: 20 }, { hidden: 26 }, { outputSize: 270 }])(
+  'a shape that is not a multiple of 4 is refused: %j',
+  (shape) => {
+    expect(() => ModelEngine.random({ ...smallConfig, ...shape }, 1)).toThrow('a model cannot have heads');
+  },
+);
+
 test('training yields to the event loop', async () => {
   const engine = makeEngine(1);
   const result = await engine.sample(sampleRequest({})).result;

@@ -26,7 +26,7 @@ export interface SavedCheckpoint {
 /** Resources that engines of a process can share. */
 export interface EngineOptions {
   /**
-   * Called during training about every 80 ms; training continues when it settles. @default a turn of the event loop
+   * Called during training about every 50 ms; training continues when it settles. @default a turn of the event loop
    */
   readonly yieldToSampling?: () => Promise<void>;
 }

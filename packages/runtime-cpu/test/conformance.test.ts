@@ -4,7 +4,7 @@ import { describeRuntimeConformance } from '@agentlightning/runtime/testing';
 import { vi } from 'vitest';
 import { startProcess } from './cpu-runtime-process.ts';
 
-/** Tests start processes and compile programs, on a machine that may be busy. */
+/** Tests start processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 describeRuntimeConformance({

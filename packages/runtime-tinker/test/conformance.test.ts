@@ -6,7 +6,7 @@ import { afterAll, beforeAll, vi } from 'vitest';
 import { type FakeTinkerServer, startFakeTinkerServer, writeTinyModelFolder } from '../src/testing/index.ts';
 import { startProcess } from './tinker-runtime-process.ts';
 
-/** Tests start processes and compile programs, on a machine that may be busy. */
+/** Tests start processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let folder = '';

@@ -1,3 +1,4 @@
+import { AgentLightningError } from '@agentlightning/core';
 import type { Random } from '../random.ts';
 import type { ModelConfig } from './model-config.ts';
 
@@ -31,9 +32,20 @@ export const blockTensors = [
   'down',
 ] as const;
 
-/** The layout of a model of this shape. */
+/**
+ * The layout of a model of this shape.
+ *
+ * @throws AgentLightningError CONFIG for a shape that the kernels cannot compute
+ */
 export function parameterLayout(config: ModelConfig): ParameterLayout {
-  const { width, hidden } = config;
+  const { width, hidden, heads, outputSize } = config;
+  if ([width / heads, hidden, outputSize].some((size) => size % 4 !== 0)) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `a model cannot have heads ${width / heads} wide, a hidden layer ${hidden} wide and ${outputSize} output tokens`,
+      remedy: 'Use multiples of 4 for all three.',
+    });
+  }
   const shapes: [name: string, shape: readonly number[]][] = [['embedding', [config.vocabularySize, width]]];
   const blockShapes: Record<(typeof blockTensors)[number], readonly number[]> = {
     attention_norm: [width],
