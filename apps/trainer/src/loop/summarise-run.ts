@@ -2,6 +2,7 @@ import { AgentLightningError, type Run } from '@agentlightning/core';
 import {
   type ConstantResponse,
   type FinalCheckpoint,
+  type StageSummary,
   type TrainingSummary,
   unsolvedTasks,
 } from '@agentlightning/core/protocol';
@@ -23,7 +24,7 @@ export function summariseRun(options: {
   readonly tasks: RunTasks;
   readonly config: Pick<
     ResolvedConfig,
-    'storeUrl' | 'reward' | 'tasks' | 'steps' | 'stop' | 'checkpoints' | 'evaluation' | 'collection'
+    'storeUrl' | 'reward' | 'tasks' | 'steps' | 'stop' | 'checkpoints' | 'evaluation' | 'collection' | 'stages'
   >;
   readonly seconds: number;
 }): TrainingSummary {
@@ -53,6 +54,7 @@ export function summariseRun(options: {
       lossCurve: state.lossCurve.every((loss) => loss !== null) ? state.lossCurve : [],
       constantResponse,
       final: finalCheckpoint(state, config),
+      ...(config.stages.length === 0 ? {} : { stages: stageSummaries(state, config) }),
       unsolvedTasks: unsolvedTasks(state.taskTrials.current, config.collection.curriculum?.setAsideAfter ?? null),
     },
     seconds,
@@ -61,6 +63,21 @@ export function summariseRun(options: {
     dataDir: state.dataDir,
     storeUrl: config.storeUrl,
   };
+}
+
+/** The stages that a run has begun. */
+function stageSummaries(
+  state: RunState,
+  config: Pick<ResolvedConfig, 'stages' | 'steps' | 'stop'>,
+): readonly StageSummary[] {
+  const { stages: begun = [], finishedStep } = state;
+  return begun.map(({ firstStep, start, ended }, index) => ({
+    algorithm: config.stages[index]?.algorithm.type ?? '',
+    firstStep: firstStep + 1,
+    lastStep: begun[index + 1]?.firstStep ?? finishedStep,
+    startStep: start?.step ?? null,
+    ended: ended ?? completionReason(state, config),
+  }));
 }
 
 /** The share of the reward after training from which a constant response explains it. */

@@ -95,6 +95,7 @@ export type {
   PromptsOutcome,
   RolloutPhase,
   SearchStart,
+  StageSummary,
   StepSummary,
   TrainingEvent,
   TrainingSummary,
