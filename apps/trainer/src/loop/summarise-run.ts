@@ -3,6 +3,7 @@ import {
   type ConstantResponse,
   type FinalCheckpoint,
   type StageSummary,
+  stageSummaries,
   type TrainingSummary,
   unsolvedTasks,
 } from '@agentlightning/core/protocol';
@@ -54,7 +55,7 @@ export function summariseRun(options: {
       lossCurve: state.lossCurve.every((loss) => loss !== null) ? state.lossCurve : [],
       constantResponse,
       final: finalCheckpoint(state, config),
-      ...(config.stages.length === 0 ? {} : { stages: stageSummaries(state, config) }),
+      ...(config.stages.length === 0 ? {} : { stages: stagesOf(state, config) }),
       unsolvedTasks: unsolvedTasks(state.taskTrials.current, config.collection.curriculum?.setAsideAfter ?? null),
     },
     seconds,
@@ -66,18 +67,13 @@ export function summariseRun(options: {
 }
 
 /** The stages that a run has begun. */
-function stageSummaries(
-  state: RunState,
-  config: Pick<ResolvedConfig, 'stages' | 'steps' | 'stop'>,
-): readonly StageSummary[] {
+function stagesOf(state: RunState, config: Pick<ResolvedConfig, 'stages' | 'steps' | 'stop'>): readonly StageSummary[] {
   const { stages: begun = [], finishedStep } = state;
-  return begun.map(({ firstStep, start, ended }, index) => ({
-    algorithm: config.stages[index]?.algorithm.type ?? '',
-    firstStep: firstStep + 1,
-    lastStep: begun[index + 1]?.firstStep ?? finishedStep,
-    startStep: start?.step ?? null,
-    ended: ended ?? completionReason(state, config),
-  }));
+  const ended = completionReason(state, config);
+  return stageSummaries(
+    begun.map((stage) => ({ ...stage, ended: stage.ended ?? ended })),
+    { algorithms: config.stages.map(({ algorithm }) => algorithm.type), finishedStep },
+  );
 }
 
 /** The share of the reward after training from which a constant response explains it. */
