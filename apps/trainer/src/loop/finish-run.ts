@@ -1,4 +1,4 @@
-import { judgeImprovement } from '../diagnosis/verdict.ts';
+import { judgeBySettings } from '../diagnosis/verdict.ts';
 import { emitEvaluated, evaluate, measure } from '../evaluation/evaluate.ts';
 import { bestCheckpoint } from '../run/choose-checkpoint.ts';
 import { stageCheckpoints } from '../run/run-stages.ts';
@@ -50,7 +50,7 @@ async function finishWith(session: TrainingSession, state: RunState, step: numbe
 function judged({ config }: TrainingSession, state: RunState): RunState {
   const { before, after } = state;
   if (before === null || after === null) return state;
-  return { ...state, verdict: judgeImprovement(before, after, config.evaluation.maxMissingShare).verdict };
+  return { ...state, verdict: judgeBySettings(before, after, config).verdict };
 }
 
 /** The rollouts of a task of a selected checkpoint, unless more are configured, and the limit of all tasks together. */

@@ -8,7 +8,7 @@ import {
   unsolvedTasks,
 } from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { judgeImprovement } from '../diagnosis/verdict.ts';
+import { judgeBySettings, relativePartsOf, relativeText } from '../diagnosis/verdict.ts';
 import { bestConstantResponse } from '../evaluation/constant-response.ts';
 import { allEvaluations } from '../run/choose-checkpoint.ts';
 import { completionReason } from '../run/completion-reason.ts';
@@ -34,11 +34,7 @@ export function summariseRun(options: {
   if (before === null || after === null) throw missingEvaluation(run.runId);
   const examples = pickExamples(before, after);
   const constantResponse = bestConstantResponse([before, after]);
-  const { verdict, isImproved, pValue, missingShare } = judgeImprovement(
-    before,
-    after,
-    config.evaluation.maxMissingShare,
-  );
+  const { verdict, isImproved, pValue, missingShare } = judgeBySettings(before, after, config);
   return {
     runId: run.runId,
     before: summaryOf(before),
@@ -48,6 +44,7 @@ export function summariseRun(options: {
     isImproved,
     pValue,
     missingShare,
+    ...relativePartsOf(config.reward),
     rewardCurve: state.rewardCurve,
     training: {
       ended: completionReason(state, config) ?? 'steps',
@@ -96,7 +93,9 @@ function caveatsOf({
     constantResponse !== null &&
     after.reward > before.reward &&
     constantResponse.reward >= constantShare * after.reward;
+  const relative = relativeText(config.reward);
   return [
+    ...(relative === null ? [] : [relative]),
     ...finalConditions(state, config).map(({ message }) => message),
     ...(isConstant
       ? [

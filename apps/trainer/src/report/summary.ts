@@ -60,7 +60,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
   ].join('\n');
 }
 
-function verdictText({ verdict, missingShare }: TrainingSummary, what: string): string {
+function verdictText({ verdict, missingShare, relativeParts = [] }: TrainingSummary, what: string): string {
   switch (verdict) {
     case 'better':
       return styleText('green', 'The agent got better.');
@@ -69,6 +69,7 @@ function verdictText({ verdict, missingShare }: TrainingSummary, what: string): 
     case 'not-significant':
       return styleText('yellow', 'No difference shown.');
     case 'undecided':
+      if (relativeParts.length > 0) return styleText('yellow', `No verdict: the ${what} cannot show one.`);
       return styleText('yellow', `No verdict: the ${what} of ${percent(missingShare)} of the tasks is missing.`);
   }
 }

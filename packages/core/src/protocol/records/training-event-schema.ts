@@ -76,6 +76,7 @@ const trainingSummary: z.ZodType<TrainingSummary> = z.object({
   isImproved: z.boolean().nullable(),
   pValue: z.number().nullable(),
   missingShare: z.number(),
+  relativeParts: z.array(z.string()).exactOptional(),
   rewardCurve: z.array(z.number()),
   seconds: z.number(),
   exampleBefore: z.string().nullable(),

@@ -101,6 +101,8 @@ export interface TrainingSummary {
   readonly pValue: number | null;
   /** The share of held-out tasks without a reward before or after, from 0 to 1. */
   readonly missingShare: number;
+  /** Parts of the reward that compare rollouts with each other, and so allow no verdict. @default none */
+  readonly relativeParts?: readonly string[];
   /** Mean training reward of each step, in order; for a prompt search, the best score after each version. */
   readonly rewardCurve: readonly number[];
   /** Wall time of this process, in seconds. */
