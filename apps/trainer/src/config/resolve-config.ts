@@ -64,7 +64,7 @@ type StageSettings = Pick<
 
 /** A stage of a run, with all defaults. */
 export interface ResolvedStage extends StageSettings {
-  /** The number of its own steps. */
+  /** The number of its steps, without those of other stages. */
   readonly steps: number;
   /** The checkpoint of the stage before that it begins with. */
   readonly from: 'best' | 'final';

@@ -19,6 +19,7 @@ import type { StopConfig } from './stop-config.ts';
  * ```
  */
 export interface StageConfig {
+  /** Training algorithm: a name, or a name with options. */
   readonly algorithm: AlgorithmType | AlgorithmOptions;
   /** The number of its training steps, at least 1. */
   readonly steps: number;

@@ -67,7 +67,7 @@ export interface FinalCheckpoint {
 /** A stage of a run. */
 export interface StageSummary {
   readonly algorithm: string;
-  /** Its first and last step, the latter as far as it is finished. */
+  /** Its first and last step, the latter as far as finished. */
   readonly firstStep: number;
   readonly lastStep: number;
   /** The step of the checkpoint that it began with; null for the first stage. */
