@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { evaluate, format } from 'mathjs';
 import type { ProblemTask } from './agl.config.ts';
-import type { Demonstration } from './warm-up.config.ts';
+import type { Demonstration } from './demonstration.ts';
 
 const seed = process.argv[2] ?? '1';
 let drawn = 0;

@@ -1,8 +1,9 @@
 import { instrumentOpenAIAgents } from '@agentlightning/openai-agents';
-import { defineConfig } from '@agentlightning/trainer';
+import { defineConfig, replayDemonstration } from '@agentlightning/trainer';
 import { MaxTurnsExceededError, ModelBehaviorError } from '@openai/agents';
 import { z } from 'zod';
 import { type Answer, answerQuestion } from './agent.ts';
+import { conversation, type Demonstration, demonstration } from './demonstration.ts';
 
 instrumentOpenAIAgents({ api: 'chat_completions' });
 // Model calls are sent to the model in training, which needs no key.
@@ -31,25 +32,48 @@ async function agent(task: FilmTask) {
   }
 }
 
+/** Imitation: the reward has no meaning in it, and the parts of the others. */
+async function imitate(task: Demonstration) {
+  await replayDemonstration(conversation(task));
+  return { primary: 1, answer: 1, citation: 1 };
+}
+
+/** Imitation of demonstrations, then reinforcement learning. */
 export default defineConfig({
   run: { name: 'rag' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: filmTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },
-  algorithm: {
-    type: 'grpo',
-    groupSize: 8,
-    learningRate: 2e-3,
-    optimizer: { beta2: 0.99 },
-    loss: 'importance_sampling',
-    entropyCoefficient: 0.005,
-    dropConstantGroups: true,
-  },
+  stages: [
+    {
+      agent: imitate,
+      tasks: { train: 'tasks/demonstrations.jsonl', schema: demonstration },
+      algorithm: {
+        type: 'sft',
+        learningRate: { schedule: 'linear', peak: 1e-3, warmupSteps: 10 },
+        optimizer: { beta2: 0.98 },
+        minibatches: 3,
+      },
+      steps: 40,
+      tasksPerStep: 48,
+    },
+    {
+      algorithm: {
+        type: 'grpo',
+        groupSize: 8,
+        learningRate: 2e-3,
+        optimizer: { beta2: 0.99 },
+        loss: 'importance_sampling',
+        entropyCoefficient: 0.005,
+        dropConstantGroups: true,
+      },
+      steps: 30,
+      stop: { reward: 0.95 },
+    },
+  ],
   reward: { parts: { answer: { range: [0, 1] }, citation: { range: [0, 1] } } },
   evaluation: { rolloutsPerTask: 2 },
   sampling: { temperature: 1, maxTokens: 20 },
-  steps: 30,
-  stop: { reward: 0.95 },
   tasksPerStep: 24,
   agents: { concurrency: 64 },
 });

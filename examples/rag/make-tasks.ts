@@ -8,8 +8,8 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { FilmTask } from './agl.config.ts';
+import type { Demonstration } from './demonstration.ts';
 import { films, resultText, searchFilms } from './film-index.ts';
-import type { Demonstration } from './warm-up.config.ts';
 
 const seed = process.argv[2] ?? '1';
 let drawn = 0;

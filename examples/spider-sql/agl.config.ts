@@ -4,6 +4,7 @@ import { defineConfig } from '@agentlightning/trainer';
 import { z } from 'zod';
 import { writeQuery } from './agent.ts';
 import { databaseName, openDatabase, query } from './databases.ts';
+import { demonstration, replay } from './demonstration.ts';
 
 instrumentLangChain();
 // Model calls are sent to the model in training, which needs no key.
@@ -27,25 +28,42 @@ function valuesOf(result: ReturnType<typeof query>): readonly unknown[][] | null
   return 'error' in result ? null : result.rows.map((row) => Object.values(row));
 }
 
+/** Imitation of demonstrations, then reinforcement learning. */
 export default defineConfig({
   run: { name: 'spider-sql' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: questionTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },
-  algorithm: {
-    type: 'grpo',
-    nodes: ['write', 'rewrite'],
-    groupSize: 8,
-    learningRate: 5e-4,
-    optimizer: { beta2: 0.99 },
-    loss: 'importance_sampling',
-    entropyCoefficient: 0.005,
-    dropConstantGroups: true,
-  },
+  stages: [
+    {
+      agent: replay,
+      tasks: { train: 'tasks/demonstrations.jsonl', schema: demonstration },
+      algorithm: {
+        type: 'sft',
+        learningRate: { schedule: 'linear', peak: 2e-3, warmupSteps: 10 },
+        optimizer: { beta2: 0.98 },
+        minibatches: 2,
+      },
+      steps: 150,
+      tasksPerStep: 24,
+    },
+    {
+      algorithm: {
+        type: 'grpo',
+        nodes: ['write', 'rewrite'],
+        groupSize: 8,
+        learningRate: 5e-4,
+        optimizer: { beta2: 0.99 },
+        loss: 'importance_sampling',
+        entropyCoefficient: 0.005,
+        dropConstantGroups: true,
+      },
+      steps: 24,
+      stop: { reward: 0.95 },
+    },
+  ],
   evaluation: { rolloutsPerTask: 2 },
   sampling: { temperature: 1, maxTokens: 96 },
-  steps: 24,
-  stop: { reward: 0.95 },
   tasksPerStep: 16,
   agents: { concurrency: 64 },
 });

@@ -10,7 +10,7 @@ import { writeFileSync } from 'node:fs';
 import { resultText } from './agent.ts';
 import type { QuestionTask } from './agl.config.ts';
 import { type DatabaseName, openDatabase, query } from './databases.ts';
-import type { Demonstration } from './warm-up.config.ts';
+import type { Demonstration } from './demonstration.ts';
 
 const seed = process.argv[2] ?? '1';
 let drawn = 0;

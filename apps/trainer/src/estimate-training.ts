@@ -74,7 +74,14 @@ export async function estimateTraining(
   }
 }
 
-function assertLocal({ gateway, agents }: ResolvedConfig): void {
+function assertLocal({ gateway, agents, stages }: ResolvedConfig): void {
+  if (stages.length > 0) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: 'An estimate measures one training, and this run has several in its `stages`',
+      remedy: 'Estimate the settings of one stage at a time, as a configuration without `stages`.',
+    });
+  }
   const elsewhere = gateway.url !== null ? '`gateway.url`' : agents.processes === 0 ? '`agents.processes: 0`' : null;
   if (elsewhere === null) return;
   throw new AgentLightningError({

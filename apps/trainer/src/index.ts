@@ -35,6 +35,7 @@ export type { ConfiguredReward, RewardConfig } from './config/sections/reward-co
 export type { PricesConfig, RunConfig, StoreConfig } from './config/sections/run-config.ts';
 export type { RuntimeConfig, RuntimeTls } from './config/sections/runtime-config.ts';
 export type { SamplingConfig } from './config/sections/sampling-config.ts';
+export type { StageConfig } from './config/sections/stages-config.ts';
 export type { StopConfig } from './config/sections/stop-config.ts';
 export type { StoredTrainConfig, TrainConfig } from './config/train-config.ts';
 export type { DevOptions, DevReport, DevRollout } from './evaluation-run/dev-options.ts';

@@ -5,6 +5,7 @@ import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './config/resolve-run.ts';
 import type { PromptSearchConfig } from './config/sections/prompt-search-config.ts';
+import { totalSteps } from './config/stages.ts';
 import type { StoredTrainConfig, TrainConfig } from './config/train-config.ts';
 import type { DevOptions, DevReport } from './evaluation-run/dev-options.ts';
 import { devWith } from './evaluation-run/dev-with.ts';
@@ -149,6 +150,8 @@ export async function trainWith(config: ResolvedRun, options: TrainWithOptions =
   for (;;) {
     try {
       const summary = await runOnce(config, { ...runOptions, ...choice });
+      // Another stage follows.
+      if (summary === null) continue;
       // The last event: all resources of the run are closed.
       listener({ type: 'finished', summary });
       return summary;
@@ -159,7 +162,8 @@ export async function trainWith(config: ResolvedRun, options: TrainWithOptions =
   }
 }
 
-async function runOnce(config: ResolvedRun, options: Omit<RunOptions, 'onOpen'>): Promise<TrainingSummary> {
+/** @returns null when a stage of the run has ended, and another one follows */
+async function runOnce(config: ResolvedRun, options: Omit<RunOptions, 'onOpen'>): Promise<TrainingSummary | null> {
   const closers: Closer[] = [];
   const runOptions: RunOptions = { ...options, onOpen: (close) => closers.unshift(close) };
   if (!isPromptSearch(config) && config.runtime.type === 'openai-fine-tuning') {
@@ -184,7 +188,8 @@ type StoredRun = Pick<OpenRun, 'store' | 'run' | 'isOver' | 'lease'> & { readonl
 interface RunWork<TRun extends StoredRun, TSession> {
   readonly find: () => Promise<TRun>;
   readonly open: (run: TRun) => Promise<TSession>;
-  readonly work: (session: TSession) => Promise<TrainingSummary>;
+  /** Null when another stage follows, which needs another session. */
+  readonly work: (session: TSession) => Promise<TrainingSummary | null>;
   /** Why a complete run has nothing left to do. */
   readonly nothingLeft: (run: TRun) => Omit<NothingLeftEvent, 'type' | 'runId'>;
   /** The summary of a complete run. */
@@ -195,17 +200,18 @@ function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<Open
   const sessionOptions: SessionOptions = { ...options, config };
   return {
     find: () => openRun(sessionOptions),
-    open: (run) => openSession(run, sessionOptions),
+    open: (run) => openSession(run, options),
     work: async (session) => {
       options.emit(startedEvent(session));
       return await trainingLoop(session);
     },
-    nothingLeft: ({ state }) => ({
+    nothingLeft: ({ state, config: present }) => ({
       finishedStep: state.finishedStep,
-      steps: config.steps,
-      reason: completionReason(state, config) ?? 'steps',
+      steps: totalSteps(present),
+      reason: completionReason(state, present) ?? 'steps',
     }),
-    summarise: ({ run, state, tasks }) => summariseRun({ run, state, tasks, config, seconds: secondsOf(run) }),
+    summarise: ({ run, state, tasks, config: present }) =>
+      summariseRun({ run, state, tasks, config: present, seconds: secondsOf(run) }),
   };
 }
 
@@ -218,7 +224,7 @@ function fineTuningWork(
   const { emit, signal } = options;
   return {
     ...trainingWork(config, options),
-    open: (run) => Promise.resolve({ ...run, config, runtime, emit, signal }),
+    open: (run) => Promise.resolve({ ...run, runtime, emit, signal }),
     work: fineTune,
   };
 }
@@ -238,7 +244,7 @@ async function runThenClose<TRun extends StoredRun, TSession>(
   { find, open, work, nothingLeft, summarise }: RunWork<TRun, TSession>,
   options: RunOptions,
   closers: readonly Closer[],
-): Promise<TrainingSummary> {
+): Promise<TrainingSummary | null> {
   let run: TRun | null = null;
   try {
     run = await find();
@@ -283,8 +289,9 @@ function startedEvent({ config, run, state, ...session }: TrainingSession): Trai
     type: 'started',
     runId: run.runId,
     name: run.name,
-    steps: config.steps,
+    steps: totalSteps(config),
     firstStep: state.finishedStep + 1,
+    ...(config.stage === null ? {} : { stage: { number: config.stage.index + 1, of: config.stages.length } }),
     trainTasks: session.tasks.train.length,
     heldOutTasks: Math.min(session.tasks.heldOut.length, config.evaluation.tasks),
     algorithm: [...new Set(trainedPolicies(session.policies).map(({ learner }) => learner.name))].join(', '),

@@ -6,7 +6,7 @@ import { Trainer } from '@agentlightning/trainer';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { closeCalculator } from '../agent.ts';
 import config, { type ProblemTask } from '../agl.config.ts';
-import { conversation, type Demonstration } from '../warm-up.config.ts';
+import { conversation, type Demonstration } from '../demonstration.ts';
 
 let folder = '';
 beforeAll(() => {

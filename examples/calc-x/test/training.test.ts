@@ -6,7 +6,6 @@ import { Trainer } from '@agentlightning/trainer';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { closeCalculator } from '../agent.ts';
 import config from '../agl.config.ts';
-import warmUp from '../warm-up.config.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -25,25 +24,28 @@ const timeoutMs = 1_800_000;
 test(
   'the warm-up teaches the calculator, and reinforcement learning the operations',
   async () => {
-    const shared = { evaluation: { tasks: 96 }, run: { dataDir: folder } };
-    const { before, after } = await new Trainer({
-      ...warmUp,
-      ...shared,
-      tasks: { train: taskFile('demonstrations'), test: taskFile('test') },
-      steps: 70,
-    }).fit({ runId: 'warm-up' });
-    expect(before.reward).toBeLessThan(0.05);
-    expect(after.reward).toBeGreaterThan(before.reward);
-
-    const trained = await new Trainer({
+    const imitated: number[] = [];
+    const [imitation, reinforcement] = config.stages ?? [];
+    if (imitation === undefined || reinforcement === undefined) throw new TypeError('the example has two stages');
+    const { before, after, isImproved, training } = await new Trainer({
       ...config,
-      ...shared,
-      tasks: { train: taskFile('train'), test: taskFile('test') },
-      checkpoints: { from: 'warm-up@final' },
-      steps: 15,
-    }).fit();
-    expect(trained.after.reward).toBeGreaterThan(trained.before.reward + 0.1);
-    expect(trained.isImproved).toBe(true);
+      evaluation: { tasks: 96, every: 70 },
+      run: { dataDir: folder },
+      tasks: { ...config.tasks, train: taskFile('train'), test: taskFile('test') },
+      stages: [
+        { ...imitation, tasks: { ...imitation.tasks, train: taskFile('demonstrations') }, steps: 70 },
+        { ...reinforcement, steps: 15 },
+      ],
+    }).fit({
+      onEvent: (event) => {
+        if (event.type === 'evaluated' && event.step === 70) imitated.push(event.summary.reward);
+      },
+    });
+    expect(before.reward).toBeLessThan(0.05);
+    expect(imitated[0]).toBeGreaterThan(before.reward);
+    expect(training?.stages?.map(({ startStep }) => startStep)).toEqual([null, 70]);
+    expect(after.reward).toBeGreaterThan((imitated[0] ?? 1) + 0.1);
+    expect(isImproved).toBe(true);
   },
   timeoutMs,
 );

@@ -5,8 +5,8 @@ import { ScriptedModel } from '@agentlightning/core/testing';
 import { Trainer } from '@agentlightning/trainer';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import config, { type FilmTask, judge } from '../agl.config.ts';
+import { conversation, type Demonstration } from '../demonstration.ts';
 import { searchFilms } from '../film-index.ts';
-import { conversation, type Demonstration } from '../warm-up.config.ts';
 
 let folder = '';
 beforeAll(() => {

@@ -6,7 +6,7 @@ import { Trainer } from '@agentlightning/trainer';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import config, { type QuestionTask } from '../agl.config.ts';
 import { openDatabase, query } from '../databases.ts';
-import { conversations, type Demonstration } from '../warm-up.config.ts';
+import { conversations, type Demonstration } from '../demonstration.ts';
 
 let folder = '';
 beforeAll(() => {

@@ -5,7 +5,6 @@ import path from 'node:path';
 import { Trainer } from '@agentlightning/trainer';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import config from '../agl.config.ts';
-import warmUp from '../warm-up.config.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -21,21 +20,24 @@ const timeoutMs = 1_800_000;
 test(
   'the warm-up teaches queries, and reinforcement learning the functions and columns',
   async () => {
-    await new Trainer({
-      ...warmUp,
-      tasks: { train: taskFile('demonstrations'), test: taskFile('test') },
-      run: { ...warmUp.run, dataDir: folder },
-      steps: 100,
-    }).fit({ runId: 'warm-up' });
-    const { before, after, isImproved } = await new Trainer({
+    const [imitation, reinforcement] = config.stages ?? [];
+    if (imitation === undefined || reinforcement === undefined) throw new TypeError('the example has two stages');
+    const imitated: number[] = [];
+    const { after } = await new Trainer({
       ...config,
-      tasks: { train: taskFile('train'), test: taskFile('test') },
+      tasks: { ...config.tasks, train: taskFile('train'), test: taskFile('test') },
       run: { ...config.run, dataDir: folder },
-      checkpoints: { from: 'warm-up@final' },
-      steps: 10,
-    }).fit();
-    expect(after.reward).toBeGreaterThan(before.reward + 0.1);
-    expect(isImproved).toBe(true);
+      evaluation: { ...config.evaluation, every: 100 },
+      stages: [
+        { ...imitation, tasks: { ...imitation.tasks, train: taskFile('demonstrations') }, steps: 100 },
+        { ...reinforcement, steps: 10 },
+      ],
+    }).fit({
+      onEvent: (event) => {
+        if (event.type === 'evaluated' && event.step === 100) imitated.push(event.summary.reward);
+      },
+    });
+    expect(after.reward).toBeGreaterThan((imitated[0] ?? 1) + 0.1);
   },
   timeoutMs,
 );

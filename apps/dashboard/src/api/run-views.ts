@@ -3,6 +3,7 @@ import type {
   PublicationRecord,
   RunKind,
   SearchProgress,
+  StageSummary,
   UnsolvedTask,
   VerdictName,
 } from '@agentlightning/core/protocol';
@@ -86,6 +87,8 @@ export interface RunDetail extends RunSummary {
   readonly evaluations: readonly EvaluationView[];
   /** In order of detection. */
   readonly runWarnings: readonly WarningView[];
+  /** The stages that it has begun, in order; none of a run without stages. */
+  readonly stages: readonly StageSummary[];
   /** The training tasks that no rollout has solved and that the run has set aside, by index. */
   readonly unsolvedTasks: readonly UnsolvedTask[];
   /** The last publications of weights, newest first. */

@@ -99,6 +99,7 @@ export class RunReader {
       config: run.config,
       evaluations: evaluationViews(progress),
       runWarnings: warningViews(progress, this.#explanations),
+      stages: progress.stages,
       unsolvedTasks: progress.unsolvedTasks,
       publications: progress.publications.toReversed(),
       statistics,

@@ -1,4 +1,4 @@
-import type { UnsolvedTask } from '@agentlightning/core/protocol';
+import type { StageSummary, UnsolvedTask } from '@agentlightning/core/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
@@ -50,6 +50,7 @@ function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
     <>
       <Tiles tiles={tilesOf(run)} />
       <Warnings warnings={run.runWarnings} />
+      <Stages run={run} />
       <UnsolvedTasks run={run} />
       {run.kind === 'prompt-search' ? <SearchVersions runId={runId} /> : null}
       <QueryView query={useQuery(metricsQuery(runId))}>
@@ -210,6 +211,24 @@ function Warnings({ warnings }: { readonly warnings: readonly WarningView[] }): 
     </section>
   );
 }
+
+/** The stages of a run; nothing without. */
+function Stages({ run: { stages } }: { readonly run: RunDetail }): ReactNode {
+  if (stages.length === 0) return null;
+  return (
+    <section className="panel" aria-labelledby="stages-title">
+      <h2 id="stages-title">Stages</h2>
+      <DataTable label="Stages" columns={stageColumns} rows={stages} keyOf={({ firstStep }) => String(firstStep)} />
+    </section>
+  );
+}
+
+const stageColumns: readonly DataColumn<StageSummary>[] = [
+  { label: 'Algorithm', render: ({ algorithm }) => algorithm },
+  { label: 'Steps', render: ({ firstStep, lastStep }) => `${firstStep} to ${lastStep}` },
+  { label: 'Began with', render: ({ startStep }) => (startStep === null ? 'the first weights' : `step ${startStep}`) },
+  { label: 'Ended by', render: ({ ended }) => ended ?? 'running' },
+];
 
 /** The training tasks that a run has set aside, with rollouts that show why; nothing without one. */
 function UnsolvedTasks({ run: { unsolvedTasks } }: { readonly run: RunDetail }): ReactNode {

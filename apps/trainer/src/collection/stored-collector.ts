@@ -1,7 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
+import { stepsBefore } from '../config/stages.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
-import type { CollectedStep, Collector } from '../run/collector.ts';
+import type { CollectedStep, CollectionState, Collector } from '../run/collector.ts';
 import type { StoredSession } from '../session/training-session.ts';
 
 /** Takes the rollouts of steps from stored data: every group once per epoch, in random order. */
@@ -18,7 +19,7 @@ export class StoredCollector implements Collector {
   async collect(step: number): Promise<CollectedStep> {
     const { config, data, signal, failure, emit } = this.#session;
     AbortSignal.any([signal, failure]).throwIfAborted();
-    const position = (step - 1) * config.tasksPerStep;
+    const position = (step - 1 - stepsBefore(config)) * config.tasksPerStep;
     const drawn = this.#sampler.draw({ key: `step-${step}`, position, count: config.tasksPerStep });
     // A step of more groups than there are has each once.
     const rollouts = await data.read([...new Set(drawn.map(({ index }) => index))]);
@@ -33,8 +34,9 @@ export class StoredCollector implements Collector {
   }
 
   /** @inheritdoc */
-  state(): null {
-    return null;
+  state(): CollectionState | null {
+    // A later stage continues the groups of an earlier one.
+    return this.#session.state.collection;
   }
 
   /** @inheritdoc */

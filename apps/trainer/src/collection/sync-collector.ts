@@ -1,5 +1,6 @@
 import { runMetrics } from '@agentlightning/core/metrics';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { stepsBefore } from '../config/stages.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { collectPhase } from '../rollouts/collect-phase.ts';
@@ -27,7 +28,7 @@ export class SyncCollector implements Collector {
     const { tasksPerStep, collection } = config;
     const planned = this.#sampler.draw({
       key: `step-${step}`,
-      position: (step - 1) * tasksPerStep,
+      position: (step - 1 - stepsBefore(config)) * tasksPerStep,
       count: tasksPerStep,
     });
     const drawn = new Set(planned.map(({ index }) => index));

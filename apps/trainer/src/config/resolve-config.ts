@@ -1,6 +1,7 @@
 import type { AlgorithmOptions } from '@agentlightning/algorithms';
 import { parseAlgorithmOptions } from '@agentlightning/algorithms/internal';
 import { AgentLightningError } from '@agentlightning/core';
+import type { TaskSchema } from '@agentlightning/core/internal';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { ConfigProblems } from './config-problems.ts';
@@ -39,6 +40,7 @@ export interface ResolvedConfig extends SharedSettings {
   /** In order; the first one serves calls that no other policy serves. At least one is trained. */
   readonly policies: readonly ResolvedPolicy[];
   readonly runtime: ResolvedRuntime;
+  /** The step of the run at which it ends, or its present stage. */
   readonly steps: number;
   readonly tasksPerStep: number;
   readonly sampling: SamplingConfig;
@@ -48,6 +50,37 @@ export interface ResolvedConfig extends SharedSettings {
   readonly checkpoints: CheckpointsSettings;
   readonly stop: StopSettings;
   readonly collection: CollectionSettings;
+  /** The stages of the run, in order; none for a run without. */
+  readonly stages: readonly ResolvedStage[];
+  /** The stage that the other settings are of; null in a run without stages, and before it has begun. */
+  readonly stage: PresentStage | null;
+}
+
+/** The settings that differ between the stages of a run. */
+type StageSettings = Pick<
+  ResolvedConfig,
+  'algorithm' | 'policies' | 'steps' | 'tasksPerStep' | 'sampling' | 'stop' | 'data' | 'collection'
+>;
+
+/** A stage of a run, with all defaults. */
+export interface ResolvedStage extends StageSettings {
+  /** The number of its steps, without those of other stages. */
+  readonly steps: number;
+  /** The checkpoint of the stage before that it begins with. */
+  readonly from: 'best' | 'final';
+  readonly train: TaskSource;
+  /** Schema of its training tasks. */
+  readonly trainSchema: TaskSchema | null;
+}
+
+/** The stage that a configuration is of. */
+export interface PresentStage {
+  /** From 0. */
+  readonly index: number;
+  /** The number of steps of the stages before, as many as they had. */
+  readonly firstStep: number;
+  /** The number of steps of the run, if later stages have all of theirs. */
+  readonly totalSteps: number;
 }
 
 const count = z.int().min(1);
@@ -183,6 +216,8 @@ export function resolveConfig(
     checkpoints: { ...checkpoints, every: checkpoints.every ?? (runtime.type === 'embedded' ? 1 : 10) },
     stop,
     collection,
+    stages: [],
+    stage: null,
   };
 }
 

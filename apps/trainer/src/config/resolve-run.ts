@@ -1,9 +1,11 @@
 import { createRecipe, type RecipeOptions } from '@agentlightning/algorithms/internal';
 import { AgentLightningError } from '@agentlightning/core';
+import { withType } from './algorithm-name.ts';
 import { ConfigProblems } from './config-problems.ts';
 import { requireCurrentKeys } from './renamed-keys.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 import { type ResolvedPromptSearch, resolvePromptSearch } from './resolve-prompt-search.ts';
+import { resolveStages } from './resolve-stages.ts';
 
 /** A validated configuration of a training or a prompt search. */
 export type ResolvedRun = ResolvedConfig | ResolvedPromptSearch;
@@ -23,6 +25,7 @@ export function isPromptSearch(run: ResolvedRun): run is ResolvedPromptSearch {
 export function resolveRun(value: unknown, folder: string): ResolvedRun {
   const problems = new ConfigProblems();
   const given = requireCurrentKeys(typeof value === 'object' ? { ...value } : {}, problems);
+  if (given['stages'] !== undefined) return resolveStages(given, { folder, problems });
   const algorithm = withType(given['algorithm']);
   const recipe = algorithm === undefined ? null : problems.check(() => createRecipe(algorithm as RecipeOptions));
   const isSearch = recipe === undefined ? searchKeys.some((key) => key in given) : recipe?.kind === 'prompt-search';
@@ -41,11 +44,6 @@ export function resolveRun(value: unknown, folder: string): ResolvedRun {
 
 /** Keys that identify a search when its algorithm is invalid. */
 const searchKeys = ['optimizer', 'prompts'] as const;
-
-/** A name alone selects the defaults. */
-function withType(algorithm: unknown): unknown {
-  return typeof algorithm === 'string' ? { type: algorithm } : algorithm;
-}
 
 function assertTrainable(runtime: unknown): true {
   if (typeof runtime !== 'object' || runtime === null || !('type' in runtime) || runtime.type !== 'endpoint')

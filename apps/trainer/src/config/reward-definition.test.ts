@@ -38,6 +38,16 @@ test('algorithm, training and evaluations have the same substitutes of rewards',
   expect(policies[0]?.algorithm).toMatchObject({ missingReward: 0.5 });
 });
 
+test('the parts of a reward that compare rollouts with each other are known, if they count', () => {
+  const ranking = { scoreGroup: () => [], weight: 1 };
+  const solved = { score: () => 1 };
+  expect(resolved({ reward: { parts: { ranking } } }).reward.relativeParts).toEqual(['ranking']);
+  const both = { parts: { ranking: { ...ranking, weight: 0.5 }, solved: { ...solved, weight: 1 } } };
+  expect(resolved({ reward: both }).reward.relativeParts).toEqual(['ranking']);
+  const observed = { parts: { ranking: { ...ranking, weight: 0 }, solved: { ...solved, weight: 1 } } };
+  expect(resolved({ reward: observed }).reward.relativeParts).toEqual([]);
+});
+
 test('the range of a weighted reward follows from the ranges of its parts', () => {
   const reward = { parts: { correct: { range: [0, 1] }, primary: { range: [0, 2] } } };
   expect(resolved({ ...weighted, reward }).reward.range).toEqual([-1, 1]);

@@ -13,6 +13,11 @@ export interface RewardDefinition {
   readonly choice: RewardChoice;
   /** Its lowest and highest value; null unless it follows from what is declared. */
   readonly range: RewardRange | null;
+  /**
+   * Its parts that are scored by comparing the rollouts of a task with each other (`scoreGroup`): a mean of them does not change
+   * with the agent.
+   */
+  readonly relativeParts: readonly string[];
 }
 
 /**
@@ -24,7 +29,22 @@ export function rewardDefinition(policies: readonly ResolvedPolicy[], rewards: R
   const [first = choiceOfParts(rewards)] = choices;
   const isShared = new Set(choices.map((each) => JSON.stringify(each))).size <= 1;
   const choice = isShared ? first : {};
-  return { failedReward: rewards.failed, missingReward: rewards.missing, choice, range: definedRange(choice, rewards) };
+  return {
+    failedReward: rewards.failed,
+    missingReward: rewards.missing,
+    choice,
+    range: definedRange(choice, rewards),
+    relativeParts: relativeParts(choice, rewards),
+  };
+}
+
+function relativeParts(
+  { rewardName, rewardWeights }: RewardChoice,
+  { scoring, primary }: Pick<RewardsSettings, 'scoring' | 'primary'>,
+): readonly string[] {
+  if (scoring === null || typeof scoring === 'function') return [];
+  const counted = rewardWeights === undefined ? [rewardName ?? primary ?? []].flat() : Object.keys(rewardWeights);
+  return counted.filter((name) => Object.hasOwn(scoring.parts, name) && scoring.parts[name]?.scoreGroup !== undefined);
 }
 
 /** The prompts of the judges of a reward as resources, so that rollouts refer to the versions that score them. */

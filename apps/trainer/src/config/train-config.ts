@@ -13,6 +13,7 @@ import type { ConfiguredReward } from './sections/reward-config.ts';
 import type { RunConfig, StoreConfig } from './sections/run-config.ts';
 import type { RuntimeConfig } from './sections/runtime-config.ts';
 import type { SamplingConfig } from './sections/sampling-config.ts';
+import type { StageConfig } from './sections/stages-config.ts';
 import type { StopConfig } from './sections/stop-config.ts';
 
 /** What trainings and prompt searches have in common. */
@@ -89,11 +90,18 @@ export interface TrainConfig<TTask = unknown, TOutput = unknown> extends SharedC
   readonly checkpoints?: CheckpointsConfig;
   /** Conditions that end the run early. @default {} */
   readonly stop?: StopConfig;
+  /**
+   * Trainings one after the other in one run, such as an imitation of demonstrations before reinforcement learning: each begins
+   * with a checkpoint of the one before. `algorithm`, `steps` and `stop` are then of the stages.
+   *
+   * @default one training
+   */
+  readonly stages?: readonly StageConfig[];
 }
 
 /** The configuration of a training on stored rollouts or examples: no agent runs for it, except in evaluations. */
 export interface StoredTrainConfig<TTask = unknown, TOutput = unknown>
-  extends Omit<TrainConfig<TTask, TOutput>, 'agent' | 'tasks' | 'collection' | 'policies'> {
+  extends Omit<TrainConfig<TTask, TOutput>, 'agent' | 'tasks' | 'collection' | 'policies' | 'stages'> {
   /**
    * What is trained on: the rollouts of a run or of a deployment in production, by `fromRun`; or a JSON-lines file of
    * conversations, preference pairs or responses with a verdict, in the formats of `agl dataset`. A step has `tasksPerStep`

@@ -1,5 +1,6 @@
 import { comparePairs } from '@agentlightning/algorithms';
 import type { VerdictName } from '@agentlightning/core/protocol';
+import type { RewardDefinition } from '../config/reward-definition.ts';
 import { byTask, type MeasuredRewards } from '../run/stored-evaluation.ts';
 
 /** Whether an agent improved between two evaluations. */
@@ -113,6 +114,39 @@ export function judgeImprovement(before: ComparedRewards, after: ComparedRewards
   const verdict = isDecided ? verdictOf(difference, pValue) : 'undecided';
   const means = { before: meanOf(tasks.map((task) => task.before)), after: meanOf(tasks.map((task) => task.after)) };
   return { verdict, isImproved: isDecided ? verdict === 'better' : null, pValue, missingShare, means };
+}
+
+/**
+ * Compares two evaluations by the settings of their run. Nothing can be known from rewards that compare rollouts with each
+ * other: they have the same mean for every agent.
+ */
+export function judgeBySettings(
+  before: ComparedRewards,
+  after: ComparedRewards,
+  { evaluation, reward }: JudgingSettings,
+): Verdict {
+  const judged = judgeImprovement(before, after, evaluation.maxMissingShare);
+  return reward.relativeParts.length === 0 ? judged : { ...judged, verdict: 'undecided', isImproved: null };
+}
+
+/** The settings that a verdict depends on. */
+export interface JudgingSettings {
+  readonly evaluation: { readonly maxMissingShare: number };
+  readonly reward: Pick<RewardDefinition, 'relativeParts'>;
+}
+
+/** The parts of a reward that allow no verdict, for a summary. */
+export function relativePartsOf({ relativeParts }: JudgingSettings['reward']): {
+  readonly relativeParts?: readonly string[];
+} {
+  return relativeParts.length === 0 ? {} : { relativeParts };
+}
+
+/** Why rewards with parts that compare rollouts with each other allow no verdict; null for others. */
+export function relativeText({ relativeParts }: JudgingSettings['reward']): string | null {
+  if (relativeParts.length === 0) return null;
+  const names = relativeParts.map((name) => `\`${name}\``).join(' and ');
+  return `the reward depends on ${names}, which compares rollouts of a task with each other: its mean is the same for a better agent. Add a part with an absolute \`score\`, and give it the weight`;
 }
 
 function verdictOf(difference: number, pValue: number): VerdictName {

@@ -1,6 +1,6 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
 import type { JsonValue } from '@agentlightning/core';
-import { judgeImprovement, pairByTask, type TaskPairs } from '../diagnosis/verdict.ts';
+import { judgeBySettings, pairByTask, relativePartsOf, type TaskPairs } from '../diagnosis/verdict.ts';
 import type { MeasuredRewards } from '../run/stored-evaluation.ts';
 import type { EvaluationComparison, TaskDifference } from './evaluation-report.ts';
 import type { EvaluationSettings } from './evaluation-settings.ts';
@@ -16,7 +16,7 @@ export function compareSubjects(
     settings,
   }: { readonly tasks: readonly JsonValue[]; readonly settings: Pick<EvaluationSettings, 'reward' | 'evaluation'> },
 ): EvaluationComparison {
-  const { verdict, pValue, missingShare } = judgeImprovement(against, of, settings.evaluation.maxMissingShare);
+  const { verdict, pValue, missingShare } = judgeBySettings(against, of, settings);
   const pairs = pairByTask(against, of).tasks;
   const [low, high] = settings.reward.range ?? [0, 1];
   const interval =
@@ -33,6 +33,7 @@ export function compareSubjects(
     ci95: interval === null ? null : [interval.low, interval.high],
     pValue,
     verdict,
+    ...relativePartsOf(settings.reward),
     tasks: pairs.length,
     missingShare,
     gains: sorted.filter(({ difference }) => difference > 0).slice(0, listedTasks),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { fewTasksText, judgeImprovement, pairByTask } from '../diagnosis/verdict.ts';
+import { fewTasksText, judgeBySettings, judgeImprovement, pairByTask, relativeText } from '../diagnosis/verdict.ts';
 import { rolloutReward } from '../results/rollout-reward.ts';
 import { summariseRewards } from '../run/stored-evaluation.ts';
 
-const substitutes = { failedReward: 0, missingReward: null, choice: {}, range: null };
+const substitutes = { failedReward: 0, missingReward: null, choice: {}, range: null, relativeParts: [] };
 
 describe('the reward of a rollout', () => {
   test.each([
@@ -55,6 +55,12 @@ describe('the verdict', () => {
   test('of a significant fall is `worse`, and of no change `not-significant`', () => {
     expect(judgeImprovement(after(0), before, 0.05)).toMatchObject({ verdict: 'worse', isImproved: false });
     expect(judgeImprovement(before, before, 0.05)).toMatchObject({ verdict: 'not-significant', isImproved: false });
+    // Rankings have the same mean for every agent.
+    const evaluation = { maxMissingShare: 0.05 };
+    const ranked = { evaluation, reward: { relativeParts: ['ranking'] } };
+    expect(judgeBySettings(after(0), before, ranked)).toMatchObject({ verdict: 'undecided', isImproved: null });
+    expect(judgeBySettings(after(0), before, { evaluation, reward: { relativeParts: [] } }).verdict).toBe('worse');
+    expect(relativeText(ranked.reward)).toMatch(/depends on `ranking`/);
     expect(judgeImprovement(before, after(2), 0.05)).toMatchObject({ verdict: 'undecided' });
   });
 

@@ -39,20 +39,25 @@ export async function saveCheckpoint(
   state: RunState,
   step: number,
 ): Promise<Pick<RunState, 'checkpoint' | 'checkpoints'>> {
-  const { config, policies } = session;
+  const { config } = session;
   const isLast = completionReason({ ...state, finishedStep: step }, config) !== null;
   // Every evaluated step may be the final one.
   const isEvaluated = endsWithBest(config) && step % config.evaluation.every === 0;
   if (step % config.checkpoints.every !== 0 && !isEvaluated && !isLast) {
     return { checkpoint: state.checkpoint, checkpoints: state.checkpoints };
   }
-  const uris = Object.fromEntries(
-    await traceActivity('train.checkpoint', { step }, () =>
-      Promise.all(trainedPolicies(policies).map((policy) => savePolicy(session, policy, step))),
-    ),
-  );
+  const uris = await savePolicies(session, step);
   const others = state.checkpoints.filter((saved) => saved.step !== step);
   return { checkpoint: { step, uris }, checkpoints: [...others, { step, uris }] };
+}
+
+/** Saves all trained models. @returns the URIs by policy */
+export async function savePolicies(session: TrainingSession, step: number): Promise<SavedStep['uris']> {
+  const { policies } = session;
+  const saved = await traceActivity('train.checkpoint', { step }, () =>
+    Promise.all(trainedPolicies(policies).map((policy) => savePolicy(session, policy, step))),
+  );
+  return Object.fromEntries(saved);
 }
 
 /** Loads the checkpoint of an earlier step into all trained models, which then serve its weights. */
@@ -66,7 +71,8 @@ export async function loadCheckpoint(session: TrainingSession, state: RunState, 
   await session.pauseCalls(() => Promise.all(trainedPolicies(session.policies).map(load)));
 }
 
-function missingCheckpoint(runId: string, step: number): AgentLightningError {
+/** The error of a run without the checkpoint of a step that it has finished. */
+export function missingCheckpoint(runId: string, step: number): AgentLightningError {
   return new AgentLightningError({ code: 'INTERNAL', message: `run ${runId} has no checkpoint of step ${step}` });
 }
 
@@ -87,7 +93,15 @@ async function savePolicy(
  * stored before: a resumed run needs it.
  */
 export async function discardOldCheckpoints(session: TrainingSession, state: RunState): Promise<RunState> {
-  const wanted = checkpointsToKeep(state, session.config.checkpoints);
+  return await discardCheckpoints(session, state, checkpointsToKeep(state, session.config.checkpoints));
+}
+
+/** Deletes all checkpoints except those, and those that a deployment needs. */
+export async function discardCheckpoints(
+  session: TrainingSession,
+  state: RunState,
+  wanted: readonly SavedStep[],
+): Promise<RunState> {
   if (wanted.length === state.checkpoints.length) return state;
   const deployed = await findDeployedSteps(session.store, session.run.runId);
   if (deployed === null) return state;

@@ -1,6 +1,7 @@
-import { judgeImprovement } from '../diagnosis/verdict.ts';
+import { judgeBySettings } from '../diagnosis/verdict.ts';
 import { emitEvaluated, evaluate, measure } from '../evaluation/evaluate.ts';
 import { bestCheckpoint } from '../run/choose-checkpoint.ts';
+import { stageCheckpoints } from '../run/run-stages.ts';
 import type { RunState } from '../run/run-state.ts';
 import { summaryOf } from '../run/stored-evaluation.ts';
 import type { TrainingSession } from '../session/training-session.ts';
@@ -29,7 +30,7 @@ export async function finishRun(session: TrainingSession, state: RunState): Prom
 }
 
 function bestStep(state: RunState): number {
-  return bestCheckpoint(state)?.step ?? state.finishedStep;
+  return bestCheckpoint({ ...state, checkpoints: stageCheckpoints(state) })?.step ?? state.finishedStep;
 }
 
 async function finishWithBest(session: TrainingSession, state: RunState): Promise<RunState> {
@@ -49,7 +50,7 @@ async function finishWith(session: TrainingSession, state: RunState, step: numbe
 function judged({ config }: TrainingSession, state: RunState): RunState {
   const { before, after } = state;
   if (before === null || after === null) return state;
-  return { ...state, verdict: judgeImprovement(before, after, config.evaluation.maxMissingShare).verdict };
+  return { ...state, verdict: judgeBySettings(before, after, config).verdict };
 }
 
 /** The rollouts of a task of a selected checkpoint, unless more are configured, and the limit of all tasks together. */

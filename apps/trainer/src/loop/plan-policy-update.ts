@@ -10,6 +10,7 @@ import type {
 } from '@agentlightning/core/algorithm';
 import type { TrainableModel, TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { RewardDefinition } from '../config/reward-definition.ts';
+import { stepsBefore } from '../config/stages.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { OpenTeacher, TrainedPolicy } from '../session/session-policies.ts';
@@ -33,8 +34,9 @@ export async function planPolicyUpdate(
   const groups = groupRollouts(collected.map((rollout) => withFailedReward(rollout, config.reward)));
   const { policyVersion } = await model.state();
   const context: StepContext = {
-    step,
-    totalSteps: config.steps,
+    // Schedules are those of the stage.
+    step: step - stepsBefore(config),
+    totalSteps: config.steps - stepsBefore(config),
     policyVersion,
     seed: (spreadSeed(config.seed) + step) >>> 0,
     maxBatchTokens,

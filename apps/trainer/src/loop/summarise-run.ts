@@ -2,11 +2,13 @@ import { AgentLightningError, type Run } from '@agentlightning/core';
 import {
   type ConstantResponse,
   type FinalCheckpoint,
+  type StageSummary,
+  stageSummaries,
   type TrainingSummary,
   unsolvedTasks,
 } from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { judgeImprovement } from '../diagnosis/verdict.ts';
+import { judgeBySettings, relativePartsOf, relativeText } from '../diagnosis/verdict.ts';
 import { bestConstantResponse } from '../evaluation/constant-response.ts';
 import { allEvaluations } from '../run/choose-checkpoint.ts';
 import { completionReason } from '../run/completion-reason.ts';
@@ -23,7 +25,7 @@ export function summariseRun(options: {
   readonly tasks: RunTasks;
   readonly config: Pick<
     ResolvedConfig,
-    'storeUrl' | 'reward' | 'tasks' | 'steps' | 'stop' | 'checkpoints' | 'evaluation' | 'collection'
+    'storeUrl' | 'reward' | 'tasks' | 'steps' | 'stop' | 'checkpoints' | 'evaluation' | 'collection' | 'stages'
   >;
   readonly seconds: number;
 }): TrainingSummary {
@@ -32,11 +34,7 @@ export function summariseRun(options: {
   if (before === null || after === null) throw missingEvaluation(run.runId);
   const examples = pickExamples(before, after);
   const constantResponse = bestConstantResponse([before, after]);
-  const { verdict, isImproved, pValue, missingShare } = judgeImprovement(
-    before,
-    after,
-    config.evaluation.maxMissingShare,
-  );
+  const { verdict, isImproved, pValue, missingShare } = judgeBySettings(before, after, config);
   return {
     runId: run.runId,
     before: summaryOf(before),
@@ -46,6 +44,7 @@ export function summariseRun(options: {
     isImproved,
     pValue,
     missingShare,
+    ...relativePartsOf(config.reward),
     rewardCurve: state.rewardCurve,
     training: {
       ended: completionReason(state, config) ?? 'steps',
@@ -53,6 +52,7 @@ export function summariseRun(options: {
       lossCurve: state.lossCurve.every((loss) => loss !== null) ? state.lossCurve : [],
       constantResponse,
       final: finalCheckpoint(state, config),
+      ...(config.stages.length === 0 ? {} : { stages: stagesOf(state, config) }),
       unsolvedTasks: unsolvedTasks(state.taskTrials.current, config.collection.curriculum?.setAsideAfter ?? null),
     },
     seconds,
@@ -61,6 +61,16 @@ export function summariseRun(options: {
     dataDir: state.dataDir,
     storeUrl: config.storeUrl,
   };
+}
+
+/** The stages that a run has begun. */
+function stagesOf(state: RunState, config: Pick<ResolvedConfig, 'stages' | 'steps' | 'stop'>): readonly StageSummary[] {
+  const { stages: begun = [], finishedStep } = state;
+  const ended = completionReason(state, config);
+  return stageSummaries(
+    begun.map((stage) => ({ ...stage, ended: stage.ended ?? ended })),
+    { algorithms: config.stages.map(({ algorithm }) => algorithm.type), finishedStep },
+  );
 }
 
 /** The share of the reward after training from which a constant response explains it. */
@@ -83,7 +93,9 @@ function caveatsOf({
     constantResponse !== null &&
     after.reward > before.reward &&
     constantResponse.reward >= constantShare * after.reward;
+  const relative = relativeText(config.reward);
   return [
+    ...(relative === null ? [] : [relative]),
     ...finalConditions(state, config).map(({ message }) => message),
     ...(isConstant
       ? [

@@ -5,6 +5,7 @@ import { runMetrics } from '@agentlightning/core/metrics';
 import type { PublicationRecord, RunEffort, StepSummary, UnsolvedTask } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { totalSteps } from '../config/stages.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import { failingShare } from '../diagnosis/run-conditions.ts';
 import { warnOfFailed, warnOfLost } from '../evaluation/collect-evaluation.ts';
@@ -81,7 +82,7 @@ export async function trainStep(options: {
   const effort = effortWith(outcomes, session, state);
   const summary: StepSummary = {
     step,
-    steps: config.steps,
+    steps: totalSteps(config),
     reward,
     entropy,
     tokensPerSecond: trainedTokens / seconds,

@@ -3,13 +3,16 @@ import type { RunEffort, TrainingSummary } from '@agentlightning/core/protocol';
 import { AsyncCollector } from '../collection/async-collector.ts';
 import { StoredCollector } from '../collection/stored-collector.ts';
 import { SyncCollector } from '../collection/sync-collector.ts';
+import { isLastStage, totalSteps } from '../config/stages.ts';
 import { TaskSampler } from '../curriculum/task-sampler.ts';
 import { assertWithinBudget } from '../run/budget.ts';
 import type { Collector } from '../run/collector.ts';
 import { completionReason } from '../run/completion-reason.ts';
+import { presentStage } from '../run/run-stages.ts';
 import type { RunState } from '../run/run-state.ts';
 import { isStoredSession, type TrainingSession } from '../session/training-session.ts';
 import { saveCheckpoint } from './checkpoints.ts';
+import { endStage, saveStageStart } from './end-stage.ts';
 import { finishRun } from './finish-run.ts';
 import { evaluateBefore, evaluateDuring, isEvaluationDue, saveState } from './run-evaluations.ts';
 import { summariseRun } from './summarise-run.ts';
@@ -19,13 +22,15 @@ import { TimeEstimate, trainStep } from './train-step.ts';
  * The training loop: evaluate; for each step collect rollouts, plan and apply updates, publish the weights; then select the final
  * checkpoint and evaluate again.
  *
+ * In a run with stages, the loop ends with the present stage: null when another one follows, which needs another session.
+ *
  * A step is finished when its state and metrics are in the store, in one transaction. After a crash, the run resumes from
  * the last checkpoint, and reuses the rollouts that later steps have collected.
  */
-export async function trainingLoop(session: TrainingSession): Promise<TrainingSummary> {
+export async function trainingLoop(session: TrainingSession): Promise<TrainingSummary | null> {
   const { run, config, signal } = session;
   const startedMs = systemClock.now();
-  const timeEstimate = new TimeEstimate(config.steps);
+  const timeEstimate = new TimeEstimate(totalSteps(config));
   let state = await saveInitialModel(session, session.state);
   state = await evaluateBefore(session, state);
   const sampler = createTaskSampler(session, state);
@@ -48,6 +53,10 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   }
   await collector.close();
   state = await saveLastModel(session, state);
+  if (!isLastStage(config)) {
+    await endStage(session, state, completionReason(state, config) ?? 'steps');
+    return null;
+  }
   state = await finishRun(session, state);
   return summariseRun({ run, state, tasks: session.tasks, config, seconds: (systemClock.now() - startedMs) / 1000 });
 }
@@ -65,7 +74,9 @@ function effortOf({ workedSeconds }: TrainingSession, { effort }: RunState): Run
 
 async function saveInitialModel(session: TrainingSession, state: RunState): Promise<RunState> {
   if (state.checkpoint !== null) return state;
-  return await saveState(session, { ...state, ...(await saveCheckpoint(session, state, 0)) });
+  const { start } = presentStage(state);
+  const saved = start === null ? saveCheckpoint(session, state, 0) : saveStageStart(session, state, start);
+  return await saveState(session, { ...state, ...(await saved) });
 }
 
 /** Saves a checkpoint of the last step: an evaluation may have ended the run between two checkpoints. */

@@ -4,12 +4,14 @@ import { loadTasks } from '../config/load-tasks.ts';
 import { groupSizeOf, needsSamplingLogprobs } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { judgeResources } from '../config/reward-definition.ts';
+import { stageConfigs, stepsBefore } from '../config/stages.ts';
 import type { ServiceListener, TrainingListener } from '../events/training-listener.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import type { Found, RunChoice } from '../run/find-or-create-record.ts';
 import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
-import type { RunTasks } from '../run/run-shape.ts';
+import { fingerprint, type RunTasks } from '../run/run-shape.ts';
+import { presentConfig } from '../run/run-stages.ts';
 import { readStepRecords } from '../run/step-records.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import type { RegisterUpstreams } from '../runtime/open-gateway.ts';
@@ -42,6 +44,8 @@ export interface SessionOptions<TConfig = ResolvedConfig> extends RunChoice {
 /** A run in its open store. */
 export interface OpenRun extends FoundRun {
   readonly store: Store;
+  /** The configuration of the present stage. */
+  readonly config: ResolvedConfig;
   readonly tasks: RunTasks;
   /** The stored rollouts to train on; null for a run that collects rollouts. */
   readonly data: StoredData | null;
@@ -50,15 +54,44 @@ export interface OpenRun extends FoundRun {
 /** Reads the tasks, opens the store, and finds or creates the run. */
 export async function openRun(options: SessionOptions): Promise<OpenRun> {
   const { config } = options;
-  const tasks = await loadRunTasks(config);
-  let data: StoredData | null = null;
+  const heldOut = await loadHeldOut(config);
+  const stages = stageConfigs(config);
+  const trained = await Promise.all(stages.map((_, index) => loadTrainTasks(config, index)));
+  const sources: TrainingSource[] = [];
   const found = await findInStore(options, config, async (store) => {
-    if (config.data === null) return await findOrCreateRun(store, { ...options, tasks });
-    const untilMs = await dataEndMs(store, options);
-    data = await openStoredData(store, config.data, { untilMs, reward: config.reward });
-    return await findOrCreateRun(store, { ...options, tasks, data: { fingerprint: data.fingerprint, untilMs } });
+    const dataUntilMs = stages.some(({ data }) => data !== null) ? await dataEndMs(store, options) : null;
+    for (const [index, stage] of stages.entries()) {
+      sources.push(await openSource(store, { stage, train: trained[index] ?? [], untilMs: dataUntilMs ?? 0 }));
+    }
+    const { heldOut: test, validation } = heldOut;
+    const tasks = {
+      train: sources.map(({ print }) => print),
+      heldOut: fingerprint(test),
+      validation: validation === null ? null : fingerprint(validation),
+    };
+    return await findOrCreateRun(store, { ...options, tasks, dataUntilMs });
   });
-  return { ...found, data, tasks: { ...tasks, train: storedTasks(data) ?? tasks.train } };
+  const present = presentConfig(config, found.state);
+  const { data = null, train = [] } = sources[present.stage?.index ?? 0] ?? {};
+  return { ...found, config: present, data, tasks: { ...heldOut, train } };
+}
+
+/** What a stage is trained on. */
+interface TrainingSource {
+  readonly data: StoredData | null;
+  readonly train: RunTasks['train'];
+  /** Identifies the tasks or the data. */
+  readonly print: string;
+}
+
+async function openSource(
+  store: Store,
+  options: { readonly stage: ResolvedConfig; readonly train: RunTasks['train']; readonly untilMs: number },
+): Promise<TrainingSource> {
+  const { stage, train, untilMs } = options;
+  if (stage.data === null) return { data: null, train, print: fingerprint(train) };
+  const data = await openStoredData(store, stage.data, { untilMs, reward: stage.reward });
+  return { data, train: data.tasks, print: data.fingerprint };
 }
 
 /** The time until which rollouts are data of a run: that of its first start. */
@@ -67,11 +100,6 @@ async function dataEndMs(store: Store, { resume }: Pick<RunChoice, 'resume'>): P
   const run = await store.getRun(resume);
   const recorded = run.config['dataUntilMs'];
   return typeof recorded === 'number' ? recorded : run.createTimeMs;
-}
-
-/** A parameter, because an assignment in a callback is not seen by the types. */
-function storedTasks(data: StoredData | null): RunTasks['train'] | null {
-  return data?.tasks ?? null;
 }
 
 /** Maximum wait for an unavailable service, and callback that reports the wait. */
@@ -100,9 +128,9 @@ export async function findInStore<TState>(
 }
 
 /** Opens runtime, model, gateway and runner for a run, in this order. */
-export async function openSession(opened: OpenRun, options: SessionOptions): Promise<TrainingSession> {
+export async function openSession(opened: OpenRun, options: Omit<SessionOptions, 'config'>): Promise<TrainingSession> {
   const { emit, signal, onOpen } = options;
-  const config = { ...options.config, attemptTokens: await requiredAttemptTokens(options.config) };
+  const config = { ...opened.config, attemptTokens: await requiredAttemptTokens(opened.config) };
   const { store, run, state, lease } = opened;
   const failures = new AbortController();
   const onFailure = (error: AgentLightningError): void => failures.abort(error);
@@ -113,7 +141,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   void connection.died.then(onFailure);
   signal.throwIfAborted();
   const capabilities = await connection.runtime.capabilities();
-  assertTrainable(config, capabilities);
+  for (const stage of stageConfigs(opened.config)) assertTrainable(stage, capabilities);
   const { runtime, inferenceKey } = connection;
   const source = { runtime, config: { ...config, seed: state.seed }, run, state, capabilities };
   const { policies, gateway, resources, checks } = await servePolicies({
@@ -153,7 +181,10 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     emit,
     emittedWarnings: new Set(),
     workedSeconds: stopwatch(state.effort.seconds),
-    stepHistory: await readStepRecords(store, run.runId, state.finishedStep),
+    stepHistory: await readStepRecords(store, run.runId, {
+      firstStep: stepsBefore(config),
+      finishedStep: state.finishedStep,
+    }),
     signal,
   };
 }
@@ -184,10 +215,21 @@ export function stopwatch(earlierSeconds: number): () => number {
   return () => earlierSeconds + (systemClock.now() - startedMs) / 1000;
 }
 
-/** Reads and validates the tasks of a run. @throws AgentLightningError TASK_FILE */
-async function loadRunTasks({ tasks, taskSchema }: Pick<ResolvedConfig, 'tasks' | 'taskSchema'>): Promise<RunTasks> {
+/** Reads and validates the training tasks of a stage, or of a run without stages. @throws AgentLightningError TASK_FILE */
+async function loadTrainTasks(
+  { tasks, taskSchema, stages }: ResolvedConfig,
+  index: number,
+): Promise<RunTasks['train']> {
+  const { train, trainSchema } = stages[index] ?? { train: tasks.train, trainSchema: taskSchema };
+  return await loadTasks(train, trainSchema);
+}
+
+/** Reads and validates the tasks of evaluations. @throws AgentLightningError TASK_FILE */
+async function loadHeldOut({
+  tasks,
+  taskSchema,
+}: Pick<ResolvedConfig, 'tasks' | 'taskSchema'>): Promise<Omit<RunTasks, 'train'>> {
   return {
-    train: await loadTasks(tasks.train, taskSchema),
     heldOut: await loadTasks(tasks.test, taskSchema),
     validation: tasks.validation === null ? null : await loadTasks(tasks.validation, taskSchema),
   };

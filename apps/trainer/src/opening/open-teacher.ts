@@ -3,7 +3,7 @@ import type { EndpointTeacher as EndpointSettings, ExternalTeacher } from '@agen
 import { readSecret, secretText } from '@agentlightning/core/settings';
 import type { CreateModelOptions, RuntimeCapabilities, TrainableModel } from '@agentlightning/core/training-runtime';
 import { environmentVariables } from '../config/environment.ts';
-import { qualifiedRunId, teacherName } from '../config/model-name.ts';
+import { qualifiedRunId, stagedPolicy, teacherName } from '../config/model-name.ts';
 import { policyKey } from '../config/policies.ts';
 import { findTeachers } from '../run/find-teachers.ts';
 import type { TeacherCheckpoint } from '../run/teacher-checkpoint.ts';
@@ -88,7 +88,10 @@ async function openExternal(
   const base = chooseBaseModel('run' in teacher ? (checkpoint?.baseModel ?? ownBase) : teacher.model, capabilities);
   assertSameTokenizer(base, ownBase, capabilities);
   if (checkpoint !== null) assertOfProject(checkpoint.uri, config.project);
-  const modelId = teacherName(qualifiedRunId(run.runId, config.project), policy.name);
+  const modelId = teacherName(
+    qualifiedRunId(run.runId, config.project),
+    stagedPolicy(policy.name, config.stage?.index ?? 0),
+  );
   const shape = checkpoint === null ? {} : shapeOf(checkpoint);
   const scorer = await runtime.createModel({ baseModel: base, modelId, seed: state.seed, ...shape });
   return { base, scorer };

@@ -41,8 +41,10 @@ export type ServedSessionPolicy = Omit<SessionPolicy, 'teacher'> & { readonly en
 export async function servePolicies(request: ServeRequest): Promise<ServedPolicies> {
   const { config, store, run, inferenceKey, wait, onOpen } = request;
   const policies: ServedSessionPolicy[] = [];
+  // A later stage begins with a checkpoint of this one, of the same shape.
+  const hasCritic = config.stages.some((stage) => stage.policies.some(needsValueHead));
   for (const [index, policy] of config.policies.entries()) {
-    const opened = await openModel(request, { policy, index, hasValueHead: needsValueHead(policy) });
+    const opened = await openModel(request, { policy, index, hasValueHead: hasCritic || needsValueHead(policy) });
     const endpoint = await opened.model.endpoint();
     // The gateway records calls with the endpoint's name of the model.
     const learningRate = defaultLearningRate(await opened.model.state());

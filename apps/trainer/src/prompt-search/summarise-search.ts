@@ -1,7 +1,7 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { costOfCalls, type PromptsOutcome, pricesOf, type TrainingSummary } from '@agentlightning/core/protocol';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
-import { judgeImprovement } from '../diagnosis/verdict.ts';
+import { judgeBySettings, relativePartsOf, relativeText } from '../diagnosis/verdict.ts';
 import { pickExamples } from '../loop/summarise-run.ts';
 import { summaryOf } from '../run/stored-evaluation.ts';
 import { promptsFileOf } from './prompts-file.ts';
@@ -21,20 +21,18 @@ export function summariseSearch(options: {
     throw new AgentLightningError({ code: 'INTERNAL', message: `run ${run.runId} ended without an outcome` });
   }
   const examples = pickExamples(before, after);
-  const { verdict, isImproved, pValue, missingShare } = judgeImprovement(
-    before,
-    after,
-    config.evaluation.maxMissingShare,
-  );
+  const { verdict, isImproved, pValue, missingShare } = judgeBySettings(before, after, config);
+  const relative = relativeText(config.reward);
   return {
     runId: run.runId,
     before: summaryOf(before),
     after: summaryOf(after),
     verdict,
-    caveats: [],
+    caveats: relative === null ? [] : [relative],
     isImproved,
     pValue,
     missingShare,
+    ...relativePartsOf(config.reward),
     rewardCurve: bestSoFar(versions.map(({ score }) => score)),
     seconds,
     exampleBefore: examples.before,

@@ -74,17 +74,19 @@ function comparisonLines(
   { of, against }: { readonly of: EvaluatedSubject; readonly against: EvaluatedSubject },
   context: CommandContext,
 ): string[] {
-  const { difference, ci95, pValue, verdict, tasks, gains, losses } = comparison;
+  const { difference, ci95, pValue, verdict, relativeParts = [], tasks, gains, losses } = comparison;
   const title = `${of.subject} minus ${against.subject}`;
   if (difference === null || ci95 === null) return [`${title}: no task has a reward in both`];
   const interval = `95% ${signed(ci95[0])} to ${signed(ci95[1])}`;
   return [
     `${title}: ${signed(difference)} (${interval}, paired bootstrap over ${countOf(tasks, 'task')}; ` +
-      `${pValueText(pValue)}): ${verdictTexts[verdict]}`,
+      `${pValueText(pValue)}): ${relativeParts.length > 0 ? relativeVerdict : verdictTexts[verdict]}`,
     ...differenceLines('Largest gains', gains, context),
     ...differenceLines('Largest losses', losses, context),
   ];
 }
+
+const relativeVerdict = 'not decided, the reward compares rollouts with each other';
 
 const verdictTexts: Readonly<Record<EvaluationComparison['verdict'], string>> = {
   better: 'better',

@@ -122,10 +122,11 @@ function countOf(count: number, what: string): string {
 type StartedEvent = Extract<TrainingEvent, { type: 'started' }>;
 
 function startedLine(event: StartedEvent): string {
+  const stage = event.stage === undefined ? '' : `stage ${event.stage.number} of ${event.stage.of}, `;
   return (
-    `Run ${event.runId}: ${event.algorithm} on "${event.name}", ${event.trainTasks} training tasks, ` +
+    `Run ${event.runId}: ${stage}${event.algorithm} on "${event.name}", ${event.trainTasks} training tasks, ` +
     `${event.heldOutTasks} held out, ${event.device}` +
-    (event.firstStep > 1 ? `, resuming at step ${event.firstStep}` : '')
+    (event.firstStep > 1 ? `, ${stage === '' ? 'resuming at' : 'from'} step ${event.firstStep}` : '')
   );
 }
 

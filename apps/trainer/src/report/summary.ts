@@ -46,6 +46,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
     '',
     ...(prompts === undefined ? curveLines(summary) : promptsLines(prompts)),
     ...endLines(summary),
+    ...stageLines(summary),
     ...finalLines(summary),
     ...unsolvedLines(summary),
     '',
@@ -59,7 +60,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
   ].join('\n');
 }
 
-function verdictText({ verdict, missingShare }: TrainingSummary, what: string): string {
+function verdictText({ verdict, missingShare, relativeParts = [] }: TrainingSummary, what: string): string {
   switch (verdict) {
     case 'better':
       return styleText('green', 'The agent got better.');
@@ -68,6 +69,7 @@ function verdictText({ verdict, missingShare }: TrainingSummary, what: string): 
     case 'not-significant':
       return styleText('yellow', 'No difference shown.');
     case 'undecided':
+      if (relativeParts.length > 0) return styleText('yellow', `No verdict: the ${what} cannot show one.`);
       return styleText('yellow', `No verdict: the ${what} of ${percent(missingShare)} of the tasks is missing.`);
   }
 }
@@ -99,6 +101,18 @@ function endLines({ training, rewardCurve: { length } }: TrainingSummary): reado
     default:
       return [];
   }
+}
+
+/** The stages of the run, with the checkpoints that they began with. */
+function stageLines({ training }: TrainingSummary): readonly string[] {
+  const stages = training?.stages ?? [];
+  if (stages.length === 0) return [];
+  const lines = stages.map(({ algorithm, firstStep, lastStep, startStep, ended }, index) => {
+    const start = startStep === null ? '' : `, from the checkpoint of step ${startStep}`;
+    const end = ended === null || ended === 'steps' ? '' : `, ended by its ${ended}`;
+    return `  ${index + 1}  ${algorithm}, steps ${firstStep} to ${lastStep}${start}${end}`;
+  });
+  return ['', 'Stages', ...lines];
 }
 
 /** The selected final checkpoint of the run, if one was selected. */

@@ -55,6 +55,7 @@ export function planPhase(
     resourcesId,
     timeoutMs: config.limits.rolloutTimeoutMs,
     maxAttempts: config.limits.maxAttempts,
+    stage: config.stage?.index ?? null,
     samplingSeed: config.gateway.url === null ? null : config.seed,
   });
 }

@@ -13,9 +13,10 @@ import { forceMessage } from '../stored-data/forced-call.ts';
  *
  * @example
  * ```ts
- * // warm-up.config.ts
- * agent: (task) => ('messages' in task ? replayDemonstration(task) : agent(task)),
- * algorithm: { type: 'sft', learningRate: 3e-3 },
+ * stages: [
+ *   { algorithm: 'sft', agent: (task: Demonstration) => replayDemonstration(conversation(task)), steps: 40, tasks: { train } },
+ *   { algorithm: 'grpo', steps: 60 },
+ * ]
  * ```
  */
 export async function replayDemonstration({ messages, tools }: FineTuneExample): Promise<number> {

@@ -60,6 +60,8 @@ export interface RolloutPlanOptions {
   readonly resourcesId: string;
   readonly timeoutMs: number;
   readonly maxAttempts: number;
+  /** The index of the stage of the run. @default null, without stages */
+  readonly stage?: number | null;
   /** The seed of the run, for a gateway that is not started for it. @default null */
   readonly samplingSeed?: number | null;
 }
@@ -69,7 +71,7 @@ export interface RolloutPlanOptions {
  * idempotent across a crash.
  */
 export function planRollouts(options: RolloutPlanOptions): readonly EnqueueRolloutRequest[] {
-  const { runId, phase, samplingPhase = phase, step, mode, resourcesId, samplingSeed = null } = options;
+  const { runId, phase, samplingPhase = phase, step, mode, resourcesId, stage = null, samplingSeed = null } = options;
   return options.tasks.flatMap((task, position) =>
     Array.from({ length: options.rolloutsPerTask }, (_, sample) => ({
       rolloutId: `ro-${digest(`${runId}/${phase}/${position}/${sample}`).slice(0, 12)}`,
@@ -90,6 +92,7 @@ export function planRollouts(options: RolloutPlanOptions): readonly EnqueueRollo
         group_id: `${phase}/${position}`,
         // The gateway derives seeds from this key and not from the id: equal in all runs.
         sampling_key: `${samplingPhase}/${position}/${sample}`,
+        ...(stage === null ? {} : { stage }),
         ...(samplingSeed === null ? {} : { sampling_seed: samplingSeed }),
       },
     })),

@@ -2,10 +2,11 @@ import type { CompletionReason } from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { StopSettings } from '../config/sections/stop-config.ts';
 import { includesWarning } from '../events/run-warning.ts';
+import { stageResults } from './run-stages.ts';
 import type { RunState } from './run-state.ts';
 
 /**
- * Why a training run is complete; null while steps remain. The current configuration decides, so a finished run continues
+ * Why a training run is complete, or its present stage; null while steps remain. The current configuration decides, so a finished run continues
  * when it is resumed with more steps or another goal.
  *
  * It keeps its status and result until runtime and models are open, so that a missing checkpoint or runtime does not affect it.
@@ -13,15 +14,16 @@ import type { RunState } from './run-state.ts';
  * the new end, and rises once where the run continues. A new run from the checkpoint would split the curve.
  */
 export function completionReason(
-  state: Pick<RunState, 'finishedStep' | 'rewardCurve' | 'warnings' | 'before' | 'evaluations'>,
+  state: Pick<RunState, 'finishedStep' | 'rewardCurve' | 'warnings' | 'before' | 'evaluations' | 'stages'>,
   { steps, stop }: Pick<ResolvedConfig, 'steps' | 'stop'>,
 ): CompletionReason | null {
-  const { finishedStep, rewardCurve, warnings } = state;
+  const results = stageResults(state);
+  const { finishedStep, rewardCurve, warnings } = results;
   // The goal takes precedence: a run that has reached it does not continue with more steps.
   if (hasReachedGoal(rewardCurve, stop.reward)) return 'goal';
   if (includesWarning(warnings, stop.warnings)) return 'warning';
   const { patience, minDelta } = stop;
-  if (patience !== null && evaluationsSinceBest(state, minDelta) >= patience) return 'patience';
+  if (patience !== null && evaluationsSinceBest(results, minDelta) >= patience) return 'patience';
   return finishedStep < steps ? null : 'steps';
 }
 

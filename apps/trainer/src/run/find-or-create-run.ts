@@ -2,12 +2,14 @@ import type { JsonObject, Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
 import { recordedRuntime } from '../config/recorded-runtime.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { isLastStage, stageConfigs, totalSteps } from '../config/stages.ts';
 import { recordedSource } from '../config/task-source.ts';
 import { allEvaluations } from './choose-checkpoint.ts';
 import { completionReason } from './completion-reason.ts';
 import { type Found, findOrCreateRecord, type RunChoice } from './find-or-create-record.ts';
 import { findTeachers } from './find-teachers.ts';
-import { fingerprintsOf, type RunTasks, rolloutShape } from './run-shape.ts';
+import { rolloutShape, type TaskFingerprints } from './run-shape.ts';
+import { presentConfig, presentStage } from './run-stages.ts';
 import { initialRunState, type RunState, readRunState } from './run-state.ts';
 import { findWarmStart } from './warm-start.ts';
 
@@ -25,25 +27,30 @@ export async function findOrCreateRun(
   {
     config,
     tasks,
-    data = null,
+    dataUntilMs = null,
     ...choice
   }: RunChoice & {
     readonly config: ResolvedConfig;
-    readonly tasks: RunTasks;
-    /** The stored data to train on. @default null, for a run that collects rollouts */
-    readonly data?: { readonly fingerprint: string; readonly untilMs: number } | null;
+    readonly tasks: TaskFingerprints;
+    /** The time until which rollouts are data of the run. @default null, for a run that collects rollouts */
+    readonly dataUntilMs?: number | null;
   },
 ): Promise<FoundRun> {
   const origins = await originsOf(store, choice, config);
   return await findOrCreateRecord(store, choice, {
     name: config.name,
-    shape: rolloutShape(config, { ...fingerprintsOf(tasks), ...(data === null ? {} : { train: data.fingerprint }) }),
-    config: { ...recordedConfig(config), ...(data === null ? {} : { dataUntilMs: data.untilMs }) },
+    shape: rolloutShape(config, tasks),
+    config: { ...recordedConfig(config), ...(dataUntilMs === null ? {} : { dataUntilMs }) },
     initial: { ...initialRunState(config), ...origins },
     read: (run) => readRunState(run, config.dataDir),
     resumedState: (state, status) =>
-      status === 'finished' && completionReason(state, config) !== null ? null : atCheckpoint(state, config),
+      status === 'finished' && isComplete(state, config) ? null : atCheckpoint(state, config),
   });
+}
+
+function isComplete(state: RunState, config: ResolvedConfig): boolean {
+  const present = presentConfig(config, state);
+  return isLastStage(present) && completionReason(state, present) !== null;
 }
 
 /** The checkpoints of other runs that a new run begins with, and learns from. A resumed run has them in its state. */
@@ -55,7 +62,7 @@ async function originsOf(
   // A process that was killed while it created a run leaves an empty state.
   if (resume !== null && Object.keys((await store.getRun(resume)).state).length > 0) return { from: null };
   const { from } = config.checkpoints;
-  const teachers = await findTeachers(store, config);
+  const [teachers = {}] = await Promise.all(stageConfigs(config).map((stage) => findTeachers(store, stage)));
   return {
     from: from === null ? null : await findWarmStart(store, from, config),
     ...(Object.keys(teachers).length === 0 ? {} : { teachers }),
@@ -63,11 +70,11 @@ async function originsOf(
 }
 
 /** The state at the last checkpoint: later steps are repeated. A final evaluation becomes one during training. */
-function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>): RunState {
-  const finishedStep = state.checkpoint?.step ?? 0;
+function atCheckpoint(state: RunState, config: ResolvedConfig): RunState {
+  const finishedStep = state.checkpoint?.step ?? presentStage(state).firstStep;
   return {
     ...state,
-    steps: Math.max(steps, finishedStep),
+    steps: Math.max(totalSteps(presentConfig(config, state)), finishedStep),
     finishedStep,
     rewardCurve: state.rewardCurve.slice(0, finishedStep),
     lossCurve: state.lossCurve.slice(0, finishedStep),
@@ -81,16 +88,21 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
   };
 }
 
+function recordedStage({ train, trainSchema: _schema, ...settings }: ResolvedConfig['stages'][number]): JsonObject {
+  return { ...settings, train: recordedSource(train) } as unknown as JsonObject;
+}
+
 /** The configuration without functions, schemas, keys and passwords, as the store keeps it. */
 export function recordedConfig(config: ResolvedConfig): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
-  const { runtime, tasks, storeUrl, gateway, ...plain } = known;
+  const { runtime, tasks, storeUrl, gateway, stages, stage: _stage, ...plain } = known;
   return JSON.parse(
     JSON.stringify({
       ...plain,
       storeUrl: addressText(storeUrl),
       gateway: { ...gateway, url: gateway.url === null ? null : addressText(gateway.url) },
       runtime: recordedRuntime(runtime),
+      ...(stages.length === 0 ? {} : { stages: stages.map(recordedStage) }),
       tasks: {
         train: recordedSource(tasks.train),
         test: recordedSource(tasks.test),

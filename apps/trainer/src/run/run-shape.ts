@@ -15,9 +15,12 @@ export interface RunTasks {
 }
 
 /** The results of {@link fingerprint} for {@link RunTasks}. */
-export type TaskFingerprints = {
-  readonly [TName in keyof RunTasks]: null extends RunTasks[TName] ? string | null : string;
-};
+export interface TaskFingerprints {
+  /** Of each stage; one of a run without stages. */
+  readonly train: readonly string[];
+  readonly heldOut: string;
+  readonly validation: string | null;
+}
 
 /** The number of held-out tasks that are trained on, or that select the checkpoint, as a clause; null for none. */
 export function overlapText({ train, heldOut, validation }: RunTasks): string | null {
@@ -71,19 +74,37 @@ export const shapeKey = 'rollouts';
  * rollouts of two tasks, and the evaluations before and after training could differ in their tasks.
  */
 export function rolloutShape(config: ResolvedConfig, tasks: TaskFingerprints): JsonObject {
+  const [only = '', ...others] = tasks.train;
   return {
     kind: 'training',
-    tasksPerStep: config.tasksPerStep,
-    'algorithm.groupSize': groupSizeOf(config.policies),
-    curriculum: curriculumText(config.collection.curriculum),
+    ...(config.stages.length === 0 ? trainingShape(config, only) : stagesShape(config, [only, ...others])),
     'evaluation.tasks': config.evaluation.tasks,
     'evaluation.rolloutsPerTask': config.evaluation.rolloutsPerTask,
     'runtime.model': config.runtime.model ?? 'the first one',
     ...(config.policies.some(({ name }) => name !== null) ? { policies: policiesText(config) } : {}),
-    'tasks.train': tasks.train,
     'tasks.test': tasks.heldOut,
     'tasks.validation': tasks.validation ?? 'none',
   };
+}
+
+type TrainingSettings = Pick<ResolvedConfig, 'tasksPerStep' | 'policies' | 'collection'>;
+
+function trainingShape({ tasksPerStep, policies, collection }: TrainingSettings, train: string): JsonObject {
+  return {
+    tasksPerStep,
+    'algorithm.groupSize': groupSizeOf(policies),
+    curriculum: curriculumText(collection.curriculum),
+    'tasks.train': train,
+  };
+}
+
+function stagesShape({ stages }: ResolvedConfig, train: readonly string[]): JsonObject {
+  const shapes = stages.map((stage, index) => trainingShape(stage, train[index] ?? ''));
+  return Object.fromEntries(
+    shapes.flatMap((shape, index) =>
+      Object.entries(shape).map(([name, value]) => [`stages[${index}].${name}`, value] as const),
+    ),
+  );
 }
 
 function curriculumText(curriculum: CurriculumSettings | null): string {
@@ -115,15 +136,6 @@ export function assertSameShape(run: Run, shape: JsonObject): void {
     message: `run ${run.runId} cannot be resumed with different rollouts: ${changes.join('; ')}`,
     remedy: 'Restore the settings, or start a new run. Steps, the learning rate and limits may change.',
   });
-}
-
-/** The fingerprints of the tasks of a run. */
-export function fingerprintsOf({ train, heldOut, validation }: RunTasks): TaskFingerprints {
-  return {
-    train: fingerprint(train),
-    heldOut: fingerprint(heldOut),
-    validation: validation === null ? null : fingerprint(validation),
-  };
 }
 
 /** The number of tasks, with a digest of their content. */

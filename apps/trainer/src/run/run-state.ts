@@ -1,6 +1,7 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import {
+  type CompletionReason,
   type EvaluationSummary,
   evaluationSummarySchema,
   type PublicationRecord,
@@ -69,6 +70,8 @@ export interface RunState {
   readonly effort: RunEffort;
   /** The seed of all random draws. */
   readonly seed: number;
+  /** The stages that have begun, in order; the last one is the present one. @default absent in a run without stages */
+  readonly stages?: readonly StageRecord[];
   /** The job of a run that a vendor trains. @default absent in other runs */
   readonly vendor?: VendorState;
   /** The directory of the embedded runtime's checkpoints. */
@@ -100,6 +103,16 @@ export interface SavedStep {
   readonly uris: Readonly<Record<string, string>>;
 }
 
+/** A stage that a run has begun. */
+export interface StageRecord {
+  /** The last finished step when it began. */
+  readonly firstStep: number;
+  /** The checkpoint of the stage before that it began with; null for the first. */
+  readonly start: SavedStep | null;
+  /** Why it ended; null for the present one. */
+  readonly ended: CompletionReason | null;
+}
+
 /** The checkpoint of another run that a run began with. */
 export interface WarmStart extends SavedStep {
   readonly runId: string;
@@ -116,6 +129,12 @@ const savedStep: z.ZodType<SavedStep> = z.union([
   z.object({ step: z.int(), uris: z.record(z.string(), z.string()) }),
   z.object({ step: z.int(), uri: z.string() }).transform(({ step, uri }) => ({ step, uris: { [onlyPolicy]: uri } })),
 ]);
+
+const stageRecord: z.ZodType<StageRecord> = z.object({
+  firstStep: z.int().min(0),
+  start: savedStep.nullable(),
+  ended: z.enum(['goal', 'warning', 'patience', 'steps']).nullable(),
+});
 
 const noEffort: RunEffort = { seconds: 0, trainingTokens: 0 };
 
@@ -152,6 +171,7 @@ const runState: z.ZodType<RunState> = z.object({
   // Absent in older states.
   effort: runEffortSchema.default(noEffort),
   seed: z.int(),
+  stages: z.array(stageRecord).min(1).exactOptional(),
   vendor: vendorState.exactOptional(),
   dataDir: z.string(),
   // Absent in older states.
@@ -160,13 +180,16 @@ const runState: z.ZodType<RunState> = z.object({
 
 /** The settings of an initial state. */
 export interface InitialRunSettings {
+  /** The number of steps of all stages. */
   readonly steps: number;
+  /** @default none, in a run without stages */
+  readonly stages?: readonly unknown[];
   readonly seed: number;
   readonly dataDir: string;
 }
 
 /** The initial state of a run. */
-export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): RunState {
+export function initialRunState({ steps, stages = [], seed, dataDir }: InitialRunSettings): RunState {
   return {
     steps,
     from: null,
@@ -185,6 +208,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     passRates: { current: [], saved: [] },
     taskTrials: { current: [], saved: [] },
     effort: noEffort,
+    ...(stages.length === 0 ? {} : { stages: [{ firstStep: 0, start: null, ended: null }] }),
     seed,
     dataDir,
     modelNaming: 'two-hyphens',

@@ -15,7 +15,7 @@ test.each([0, 7, 150, 420])('are the same after a resume at step %i', async (fin
   await store.createRun({ runId: 'run-1', name: 'one', config: {} });
   const points = steps(1, 425).map((point) => ({ ...point, runId: 'run-1', timeMs: 0 }));
   await store.updateRun('run-1', {}, points);
-  const read = await readStepRecords(store, 'run-1', finishedStep);
+  const read = await readStepRecords(store, 'run-1', { firstStep: 0, finishedStep });
   const all = new StepRecords(points.slice(0, finishedStep));
   expect(read.steps.map(({ step }) => step)).toEqual(all.steps.map(({ step }) => step));
   await store.close();

@@ -33,11 +33,23 @@ export class StepRecords {
   }
 }
 
-/** Reads the records of a run that resumes after a step. Later steps, of an interrupted process, are repeated. */
-export async function readStepRecords(store: Store, runId: string, finishedStep: number): Promise<StepRecords> {
-  if (finishedStep === 0) return new StepRecords();
-  const parts = [{ limit: edge }, { offset: Math.max(edge, finishedStep - edge), limit: edge + 1 }];
+/**
+ * Reads the records of a run, or of its present stage, that resumes after a step. Later steps, of an interrupted process, are
+ * repeated.
+ *
+ * @param steps.firstStep - the number of steps of the stages before
+ */
+export async function readStepRecords(
+  store: Store,
+  runId: string,
+  { firstStep, finishedStep }: { readonly firstStep: number; readonly finishedStep: number },
+): Promise<StepRecords> {
+  if (finishedStep === firstStep) return new StepRecords();
+  const parts = [
+    { offset: firstStep, limit: edge },
+    { offset: Math.max(firstStep + edge, finishedStep - edge), limit: edge + 1 },
+  ];
   const pages = await Promise.all(parts.map((part) => store.queryMetrics(runId, part)));
   const steps = pages.flatMap(({ items }) => items);
-  return new StepRecords(steps.filter(({ step }) => step >= 1 && step <= finishedStep));
+  return new StepRecords(steps.filter(({ step }) => step > firstStep && step <= finishedStep));
 }

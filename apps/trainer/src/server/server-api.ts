@@ -50,7 +50,7 @@ export class ServerApi {
     const config = resolveRunSettings(await settingsOf(request));
     const { train, test } = request.data;
     const tasks = {
-      train: await dataSets.fingerprint(train),
+      train: [await dataSets.fingerprint(train)],
       heldOut: await dataSets.fingerprint(test),
       validation: null,
     };

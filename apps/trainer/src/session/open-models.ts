@@ -7,10 +7,11 @@ import type {
   TrainingBatch,
 } from '@agentlightning/core/training-runtime';
 import type { RuntimeConnection, RuntimeModel } from '@agentlightning/runtime';
-import { modelName, projectOfCheckpoint, qualifiedRunId, referenceName } from '../config/model-name.ts';
+import { modelName, projectOfCheckpoint, qualifiedRunId, referenceName, stagedPolicy } from '../config/model-name.ts';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { loraOf, type ResolvedRuntime } from '../config/sections/runtime-config.ts';
+import { presentStage } from '../run/run-stages.ts';
 import type { RunState } from '../run/run-state.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
@@ -47,7 +48,8 @@ export async function openModel(
   const { policy, index, hasValueHead } = options;
   // Models with random weights must differ.
   const seed = (state.seed + index) >>> 0;
-  const initialCheckpoint = state.from?.uris[policyKey(policy)];
+  const { start } = presentStage(state);
+  const initialCheckpoint = (start ?? state.from)?.uris[policyKey(policy)];
   if (initialCheckpoint !== undefined) assertOfProject(initialCheckpoint, config.project);
   const origin: ModelOrigin = {
     baseModel: chooseBaseModel(policy.baseModel ?? config.runtime.model, capabilities),
@@ -55,7 +57,8 @@ export async function openModel(
     ...(initialCheckpoint === undefined ? {} : { initialCheckpoint }),
   };
   const qualifiedId = qualifiedRunId(run.runId, config.project);
-  const modelId = modelName({ runId: qualifiedId, policy: policy.name, naming: state.modelNaming });
+  const name = stagedPolicy(policy.name, config.stage?.index ?? 0);
+  const modelId = modelName({ runId: qualifiedId, policy: name, naming: state.modelNaming });
   const modelOptions = modelOptionsOf(config.runtime, hasValueHead);
   const { model, hasOrigin } = await createModel(source, { ...origin, modelId, ...modelOptions });
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
@@ -72,7 +75,7 @@ export async function openModel(
     model,
     reference: () => {
       const own = initialCheckpoint === undefined ? {} : modelOptions;
-      reference ??= runtime.createModel({ ...origin, ...own, modelId: referenceName(qualifiedId, policy.name) });
+      reference ??= runtime.createModel({ ...origin, ...own, modelId: referenceName(qualifiedId, name) });
       return reference;
     },
   };
@@ -106,11 +109,14 @@ async function createModel(
   }
 }
 
-function missingOrigin({ state: { from, dataDir }, config }: ModelSource, cause?: unknown): AgentLightningError {
-  const name = `${from?.runId ?? ''}@${from?.step ?? ''}`;
+function missingOrigin({ state, config, run }: ModelSource, cause?: unknown): AgentLightningError {
+  const { from, dataDir } = state;
+  const { start } = presentStage(state);
+  const name = start === null ? `${from?.runId ?? ''}@${from?.step ?? ''}` : `${run.runId}@${start.step}`;
+  const what = start === null ? 'run' : 'stage';
   return new AgentLightningError({
     code: 'NOT_FOUND',
-    message: `the checkpoint ${name} that the run began with is not in ${checkpointPlace(config, dataDir)}`,
+    message: `the checkpoint ${name} that the ${what} began with is not in ${checkpointPlace(config, dataDir)}`,
     remedy:
       'Restore it from a backup, set `run.dataDir` (`--data-dir`) to the directory of that run, or choose another one.',
     cause,

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import type { Agent } from '@agentlightning/runner';
 import { defaultExport, importUserModule } from './import-user-module.ts';
+import { stagedAgent } from './staged-agent.ts';
 
 /**
  * Loads a reward, not validated: of a configuration file, its key `reward`; otherwise the export `reward` or the default export.
@@ -44,12 +45,18 @@ export async function loadAgent(file: string): Promise<LoadedAgent> {
   const candidates = [propertyOf(main, 'agent'), exported['agent'], main];
   const agent = candidates.find((candidate) => typeof candidate === 'function');
   const reward = propertyOf(main, 'reward') ?? exported['reward'];
-  if (agent !== undefined) return { agent: agent as Agent<unknown, unknown>, reward };
+  if (agent !== undefined) return { agent: stagedAgent(agent as Agent<unknown, unknown>, stagesOf(main)), reward };
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `${full} exports no agent`,
     remedy: 'Give the configuration, such as agl.config.ts, or a module with `export default agent`.',
   });
+}
+
+/** The stages of a configuration, not validated. */
+function stagesOf(main: unknown): readonly { readonly agent?: unknown }[] {
+  const stages = propertyOf(main, 'stages');
+  return Array.isArray(stages) ? stages.map((stage) => ({ agent: propertyOf(stage, 'agent') })) : [];
 }
 
 function propertyOf(value: unknown, name: string): unknown {

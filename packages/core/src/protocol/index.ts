@@ -75,6 +75,7 @@ export type {
 export type { RunCheckpoint, RunInfo, VerdictName } from './records/run-info.ts';
 export { runInfoCodec, verdictNames } from './records/run-info.ts';
 export { type RunKind, type RunProgress, readRunProgress, type SearchProgress } from './records/run-progress.ts';
+export { stageSummaries } from './records/run-stages.ts';
 export {
   type RunWarning,
   runWarningSchema,
@@ -95,6 +96,7 @@ export type {
   PromptsOutcome,
   RolloutPhase,
   SearchStart,
+  StageSummary,
   StepSummary,
   TrainingEvent,
   TrainingSummary,

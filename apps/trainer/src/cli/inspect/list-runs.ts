@@ -1,5 +1,5 @@
 import type { Run, Store } from '@agentlightning/core';
-import { costOfRun, readRunProgress } from '@agentlightning/core/protocol';
+import { costOfRun, readRunProgress, type StageSummary } from '@agentlightning/core/protocol';
 import type { Cost } from '@agentlightning/core/store';
 import { costText } from '../../report/rollout-text.ts';
 import { textTable } from '../../report/text-formats.ts';
@@ -35,7 +35,7 @@ async function costOf(store: Store, run: Run): Promise<Cost> {
 }
 
 function runRecord(run: Run, cost: Cost): Record<string, unknown> {
-  const { kind, finishedStep, steps, search, from, before, after, unsolvedTasks } = readRunProgress(run);
+  const { kind, finishedStep, steps, search, from, before, after, stages, unsolvedTasks } = readRunProgress(run);
   return {
     run: run.runId,
     name: run.name,
@@ -48,9 +48,14 @@ function runRecord(run: Run, cost: Cost): Record<string, unknown> {
     reward_before: before?.reward ?? null,
     reward_after: after?.reward ?? null,
     ...(unsolvedTasks.length === 0 ? {} : { unsolved_tasks: unsolvedTasks }),
+    ...(stages.length === 0 ? {} : { stages: stages.map(stageRecord) }),
     cost,
     started: new Date(run.createTimeMs).toISOString(),
   };
+}
+
+function stageRecord({ algorithm, firstStep, lastStep, startStep, ended }: StageSummary): Record<string, unknown> {
+  return { algorithm, first_step: firstStep, last_step: lastStep, start_step: startStep, ended };
 }
 
 /** A run with its line as JSON. */

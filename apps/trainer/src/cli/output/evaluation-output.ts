@@ -56,6 +56,7 @@ export const evaluationLine: z.ZodType = z.union([
           difference: z.number().nullable(),
           ci95: interval.nullable(),
           verdict: z.enum(verdictNames),
+          relativeParts: z.array(z.string()).optional(),
           tasks: z.int(),
           pValue: z.number().nullable(),
           missingShare: z.number(),

@@ -92,6 +92,18 @@ export const runLine: z.ZodType = z.strictObject({
     .array(z.strictObject({ task: z.int(), rollouts: z.int(), examples: z.array(z.string()) }))
     .optional()
     .describe('set aside by the curriculum, with the last rollouts of each'),
+  stages: z
+    .array(
+      z.strictObject({
+        algorithm: z.string(),
+        first_step: z.int(),
+        last_step: z.int(),
+        start_step: z.int().nullable().describe('the step of the checkpoint that it began with'),
+        ended: z.enum(['goal', 'warning', 'patience', 'steps']).nullable(),
+      }),
+    )
+    .optional()
+    .describe('begun, of a run with stages'),
   cost,
   started: time,
 });

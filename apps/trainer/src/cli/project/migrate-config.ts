@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import { errorMessage } from '@agentlightning/core/internal';
-import { migrateSource } from '../../config/migrate-source.ts';
+import { migrateSource } from '../../migration/migrate-source.ts';
 import { writeOutcome } from '../error-text.ts';
 
 /** Renames the former keys of a configuration file, and prints what was renamed. */

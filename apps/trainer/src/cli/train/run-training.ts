@@ -196,7 +196,7 @@ async function openDashboard(options: {
 /** A larger number of steps for a training that has finished all of its steps; null where more steps have no effect. */
 function moreSteps({ training, rewardCurve }: TrainingSummary): number | null {
   const finishedStep = rewardCurve.length;
-  if (training?.ended !== 'steps') return null;
+  if (training?.ended !== 'steps' || training.stages !== undefined) return null;
   return finishedStep === 0 ? null : 2 * finishedStep;
 }
 

@@ -2,9 +2,10 @@ import * as z from 'zod';
 import type { Run } from '../../store/run.ts';
 import { type PublicationRecord, publicationRecordsSchema } from './publication-record.ts';
 import { type VerdictName, verdictNames } from './run-info.ts';
+import { readStages } from './run-stages.ts';
 import type { RunWarning } from './run-warning.ts';
 import { taskTrialsSchema, unsolvedTasks } from './task-trials.ts';
-import type { EvaluationSummary, UnsolvedTask } from './training-event.ts';
+import type { EvaluationSummary, StageSummary, UnsolvedTask } from './training-event.ts';
 
 /**
  * What a run does: trains weights, searches prompts, evaluates, tries its agent out (`agl dev`), or collects the traces of
@@ -52,6 +53,8 @@ export interface RunProgress {
   readonly warnings: readonly (Omit<RunWarning, 'name'> & { readonly name: string })[];
   /** The training tasks that `collection.curriculum.setAsideAfter` has set aside, by index. */
   readonly unsolvedTasks: readonly UnsolvedTask[];
+  /** The stages that it has begun, in order; none of a run without stages. */
+  readonly stages: readonly StageSummary[];
   /** Oldest first. */
   readonly publications: readonly PublicationRecord[];
   /** Null for a run that is not a prompt search. */
@@ -108,6 +111,7 @@ export function readRunProgress({ state: recorded, config }: Pick<Run, 'state' |
     tags: tagList.parse(config['tags']),
     // Older runs have the number in their configuration only.
     steps: steps ?? (typeof configured === 'number' ? configured : null),
+    stages: readStages(recorded['stages'], config['stages'], progress.finishedStep),
     unsolvedTasks: readUnsolvedTasks(recorded['taskTrials'], config['collection']),
     search:
       kind === 'prompt-search' ? { ...spent, versions: versions.length, hasEnded: ended !== null, measuredOn } : null,

@@ -76,6 +76,7 @@ const trainingSummary: z.ZodType<TrainingSummary> = z.object({
   isImproved: z.boolean().nullable(),
   pValue: z.number().nullable(),
   missingShare: z.number(),
+  relativeParts: z.array(z.string()).exactOptional(),
   rewardCurve: z.array(z.number()),
   seconds: z.number(),
   exampleBefore: z.string().nullable(),
@@ -89,6 +90,17 @@ const trainingSummary: z.ZodType<TrainingSummary> = z.object({
       lossCurve: z.array(z.number()),
       constantResponse: z.object({ text: z.string(), reward: z.number(), seenShare: z.number() }).nullable(),
       final: z.object({ step: z.int(), selectedOn: heldOutTasks.nullable(), candidates: z.int() }),
+      stages: z
+        .array(
+          z.object({
+            algorithm: z.string(),
+            firstStep: z.int(),
+            lastStep: z.int(),
+            startStep: z.int().nullable(),
+            ended: completionReason.nullable(),
+          }),
+        )
+        .exactOptional(),
       unsolvedTasks: z
         .array(z.object({ task: z.int(), rollouts: z.int(), examples: z.array(z.string()) }))
         .exactOptional(),
@@ -112,6 +124,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     algorithm: z.string(),
     model: z.string(),
     device: z.string(),
+    stage: z.object({ number: z.int(), of: z.int() }).exactOptional(),
     search: z
       .object({
         ...budget,

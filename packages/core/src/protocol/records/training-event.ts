@@ -64,6 +64,18 @@ export interface FinalCheckpoint {
   readonly candidates: number;
 }
 
+/** A stage of a run. */
+export interface StageSummary {
+  readonly algorithm: string;
+  /** Its first and last step, the latter as far as finished. */
+  readonly firstStep: number;
+  readonly lastStep: number;
+  /** The step of the checkpoint that it began with; null for the first stage. */
+  readonly startStep: number | null;
+  /** Why it ended; null for one that has not. */
+  readonly ended: CompletionReason | null;
+}
+
 /** A training task that no rollout has solved. */
 export interface UnsolvedTask {
   /** Its index in `tasks.train`. */
@@ -89,6 +101,8 @@ export interface TrainingSummary {
   readonly pValue: number | null;
   /** The share of held-out tasks without a reward before or after, from 0 to 1. */
   readonly missingShare: number;
+  /** Parts of the reward that compare rollouts with each other, and so allow no verdict. @default none */
+  readonly relativeParts?: readonly string[];
   /** Mean training reward of each step, in order; for a prompt search, the best score after each version. */
   readonly rewardCurve: readonly number[];
   /** Wall time of this process, in seconds. */
@@ -110,6 +124,8 @@ export interface TrainingSummary {
     readonly constantResponse: ConstantResponse | null;
     /** The checkpoint that the run ended with, which `after` measures. */
     readonly final: FinalCheckpoint;
+    /** In order. @default absent in a run without stages */
+    readonly stages?: readonly StageSummary[];
     /** The training tasks that the curriculum has set aside, by index. @default [] */
     readonly unsolvedTasks?: readonly UnsolvedTask[];
   };
@@ -179,6 +195,8 @@ export type TrainingEvent =
       readonly algorithm: string;
       readonly model: string;
       readonly device: string;
+      /** The stage that begins or is resumed, from 1. @default absent in a run without stages */
+      readonly stage?: { readonly number: number; readonly of: number };
       /** @default absent in a training run */
       readonly search?: SearchStart;
     }

@@ -1,6 +1,6 @@
 import type { Node, ObjectExpression, Property } from 'acorn';
+import { renamedKeys } from '../config/renamed-keys.ts';
 import { changedSecrets } from './migrate-secrets.ts';
-import { renamedKeys } from './renamed-keys.ts';
 import { type Edit, lineAt, parseSource, propertyName, type SourceChanges, visit, withEdits } from './source-text.ts';
 
 /** A configuration file with the present keys. */

@@ -1,12 +1,11 @@
-import { defineConfig, replayDemonstration } from '@agentlightning/trainer';
+import { replayDemonstration } from '@agentlightning/trainer';
 import type { BaseMessage } from '@langchain/core/messages';
 import { z } from 'zod';
 import { prompts } from './agent.ts';
-import config, { questionTask } from './agl.config.ts';
 import { databaseName, schemas } from './databases.ts';
 
 /** A query to imitate, its result, and what to write instead when the result is an error. */
-const demonstration = z.object({
+export const demonstration = z.object({
   database: databaseName,
   question: z.string(),
   written: z.string(),
@@ -42,29 +41,8 @@ function conversation(messages: readonly BaseMessage[], response: string) {
   };
 }
 
-async function replay(demonstrated: Demonstration): Promise<number> {
+/** The agent that shows a demonstration. */
+export async function replay(demonstrated: Demonstration): Promise<number> {
   for (const one of conversations(demonstrated)) await replayDemonstration(one);
   return 1;
 }
-
-const { stop: _, ...shared } = config;
-
-/** Supervised fine-tuning on demonstrations; it is evaluated on the same held-out questions as the training. */
-export default defineConfig({
-  ...shared,
-  run: { ...shared.run, name: 'spider-sql warm-up' },
-  agent: (task, context) => ('written' in task ? replay(task) : config.agent(task, context)),
-  tasks: {
-    train: 'tasks/demonstrations.jsonl',
-    test: 'tasks/test.jsonl',
-    schema: z.union([demonstration, questionTask]),
-  },
-  algorithm: {
-    type: 'sft',
-    learningRate: { schedule: 'linear', peak: 2e-3, warmupSteps: 10 },
-    optimizer: { beta2: 0.98 },
-    minibatches: 2,
-  },
-  steps: 150,
-  tasksPerStep: 24,
-});
