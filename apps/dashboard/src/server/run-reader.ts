@@ -147,7 +147,8 @@ export class RunReader {
       verdict,
       rewardCurve: thinCurve(rewardCurve, sparklinePoints),
       lossCurve: thinCurve(
-        progress.lossCurve.filter((loss) => loss !== null),
+        // Stages after an imitation have rewards.
+        progress.stages.length > 1 ? [] : progress.lossCurve.filter((loss) => loss !== null),
         sparklinePoints,
       ),
       warnings: warnings.length,

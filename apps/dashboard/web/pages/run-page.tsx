@@ -49,8 +49,8 @@ function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
   return (
     <>
       <Tiles tiles={tilesOf(run)} />
-      <Warnings warnings={run.runWarnings} />
       <Stages run={run} />
+      <Warnings warnings={run.runWarnings} />
       <UnsolvedTasks run={run} />
       {run.kind === 'prompt-search' ? <SearchVersions runId={runId} /> : null}
       <QueryView query={useQuery(metricsQuery(runId))}>

@@ -5,11 +5,13 @@ import type { SessionPolicy } from '../session/session-policies.ts';
 import { warnOfStep } from './emit-run-warnings.ts';
 
 const far = { step: 1, values: { 'policy/kl_sampler_k3': 1.3 } };
+const imitated = { 'rollouts/imitated': 8, 'reward/std': 0, 'policy/loss': 2 };
 
 test.each([
-  ['sampled by the policy', { agent: () => 0, tasks: { train: [1], test: [2] } }, ['kl-blow-up']],
-  ['stored', { data: 'examples.jsonl', algorithm: { type: 'sft' } }, []],
-])('data that are %s and far from the policy', (_, given, expected) => {
+  ['sampled by the policy', { agent: () => 0, tasks: { train: [1], test: [2] } }, {}, ['kl-blow-up']],
+  ['demonstrations', { agent: () => 0, tasks: { train: [1], test: [2] } }, imitated, []],
+  ['stored', { data: 'examples.jsonl', algorithm: { type: 'sft' } }, {}, []],
+])('data that are %s and far from the policy', (_, given, values, expected) => {
   const config = resolveRun(given, '/project');
   if ('kind' in config) throw new Error('not a training');
   const session = {
@@ -19,5 +21,7 @@ test.each([
     emit: () => undefined,
     stepHistory: new StepRecords(),
   };
-  expect(warnOfStep(session, far).map(({ name }) => name)).toEqual(expected);
+  expect(warnOfStep(session, { ...far, values: { ...far.values, ...values } }).map(({ name }) => name)).toEqual(
+    expected,
+  );
 });

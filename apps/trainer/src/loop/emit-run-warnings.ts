@@ -5,6 +5,7 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { diagnoseEvaluation } from '../diagnosis/diagnose-evaluation.ts';
 import { diagnoseFinal, type FinalCondition } from '../diagnosis/diagnose-final.ts';
 import { diagnoseSteps } from '../diagnosis/diagnose-steps.ts';
+import { imitationLoss } from '../evaluation/reward-metrics.ts';
 import { warningExplanations, warningText } from '../events/run-warning.ts';
 import type { TrainingListener } from '../events/training-listener.ts';
 import type { RunState } from '../run/run-state.ts';
@@ -22,12 +23,14 @@ export function warnOfStep(session: DiagnosedSession, record: StepRecord): reado
   const names = trainedPolicies(policies).map(({ name }) => name);
   const weights = Object.entries(config.reward.choice?.rewardWeights ?? {});
   const penalised = new Set(weights.flatMap(([part, weight]) => (weight < 0 ? [part] : [])));
-  const steps = config.data === null ? stepHistory.steps : stepHistory.steps.map(withoutSamplerDistance);
+  const steps = stepHistory.steps.map((each) =>
+    config.data === null && imitationLoss(each.values) === null ? each : withoutSamplerDistance(each),
+  );
   const history = { steps, policies: names, range: rangeOf(session), penalised };
   return emitted(emit, diagnoseSteps(history));
 }
 
-/** Stored data are not those that the weights sample: their distance does not indicate a fault. */
+/** Stored data and demonstrations are not those that the weights sample: their distance does not indicate a fault. */
 function withoutSamplerDistance({ values, ...record }: StepRecord): StepRecord {
   const near = Object.entries(values).filter(([name]) => !isMetricOf(runMetrics.policyKlSamplerK3, name));
   return { ...record, values: Object.fromEntries(near) };
