@@ -180,7 +180,7 @@ class TracedEngine(Protocol):
     def trace_next_step(self, directory: Path) -> None:
         """Profiles the operations until the next optimizer step, and writes a Chrome trace; called from any thread.
 
-        Returns immediately; the engine logs the new file, or why there is none.
+        Returns immediately; the engine logs the new file, or the failure.
 
         Args:
             directory: Folder of the file; created when missing.

@@ -31,7 +31,7 @@ def shard_network(
 
     Args:
         network: A network without memory for its weights yet.
-        layers: Its layers, each gathered by itself.
+        layers: Its layers, each gathered alone.
         precision: Its mixed precision.
         ranks: The processes.
         device: The device of this one.
