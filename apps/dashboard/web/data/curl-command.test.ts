@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { curlCommand } from '../web/data/curl-command.ts';
+import { curlCommand } from './curl-command.ts';
 
 /** The arguments that a shell passes to curl. */
 function argumentsOf(command: string): readonly string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { configDifferences } from '../web/data/config-differences.ts';
+import { configDifferences } from './config-differences.ts';
 
 test('differences are listed by setting, with the absent ones', () => {
   const config = { steps: 10, algorithm: { type: 'grpo', groupSize: 8 }, tasks: [1, 2], seed: 1, extra: {} };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestImages } from '../web/data/request-images.ts';
+import { requestImages } from './request-images.ts';
 
 const png = 'data:image/png;base64,iVBORw0KGgo=';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withDiagrams } from '../src/assembly/diagrams.ts';
+import { withDiagrams } from './diagrams.ts';
 
 test('a Mermaid block becomes a drawing that loads nothing and stays one block', () => {
   const page = withDiagrams('Before.\n\n```mermaid\nflowchart LR\n  a[First] --> b[Second]\n```\n\nAfter.');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { readDataSet } from '../src/data-set.ts';
+import { readDataSet } from './data-set.ts';
 
 let folder = '';
 beforeEach(() => {

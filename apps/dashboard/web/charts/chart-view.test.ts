@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { smoothed, smoothedLines, stepTimes } from '../web/charts/chart-view.ts';
+import { smoothed, smoothedLines, stepTimes } from './chart-view.ts';
 
 test('smoothing is a moving average without the bias of its start, and keeps gaps', () => {
   expect(smoothed([2, 2, 2], 0.9).map((value) => Number(value?.toFixed(9)))).toEqual([2, 2, 2]);
