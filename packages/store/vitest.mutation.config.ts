@@ -4,5 +4,5 @@ import { projectConfig } from '../../tools/vitest-project.ts';
 export default projectConfig('store-of-mutants', {
   // A test of a change that never comes fails soon; the longest test takes 1.1 s.
   testTimeoutMs: 4000,
-  include: ['sqlite.contract', 'group-statistics', 'long-lists', 'idempotency'].map((name) => `test/${name}.test.ts`),
+  include: ['operations', 'sqlite.contract', 'long-lists', 'idempotency'].map((name) => `test/${name}.test.ts`),
 });
