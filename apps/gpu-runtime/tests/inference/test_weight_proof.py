@@ -184,7 +184,8 @@ def test_a_paused_model_is_published_and_probed(with_sampler: TorchEngine) -> No
 
 
 def test_a_probe_needs_no_free_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentlightning_runtime.inference.sampling.sampler.SamplerLimits", lambda: SamplerLimits(max_running=0))
+    limits = "agentlightning_runtime.inference.sampling.sampler.SamplerLimits"
+    monkeypatch.setattr(limits, lambda: SamplerLimits(max_running=0))
     engine = _engine(tmp_path, BuiltinBackend(EndpointSettings()))
     published = threading.Event()
 
