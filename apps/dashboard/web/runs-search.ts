@@ -44,3 +44,12 @@ export function runParameters({ text, kind, state, tag }: RunsSearch): QueryValu
   const kinds = kind === undefined ? 'training,prompt-search,evaluation,deployment' : kind === 'all' ? undefined : kind;
   return { text, kind: kinds, status: state, tag };
 }
+
+/** Maximum number of runs in a comparison. */
+export const maxCompared = 8;
+
+/** The runs of a comparison, from their ids separated by commas. */
+export function runIdsOf(text: string | undefined): readonly string[] {
+  const ids = (text ?? '').split(',').filter((id) => id !== '');
+  return [...new Set(ids)].slice(0, maxCompared);
+}

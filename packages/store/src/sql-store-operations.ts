@@ -1,7 +1,6 @@
 import type { Attempt, JsonObject, Rollout, RolloutStatus, Run, Span, SpanInput } from '@agentlightning/core';
 import { assertId, hasAttempt } from '@agentlightning/core/protocol';
 import type { Feedback, FeedbackInput } from '@agentlightning/core/spans';
-import type { NamedResources } from '@agentlightning/core/store';
 import {
   type AttemptedRollout,
   type AttemptPatch,
@@ -15,6 +14,7 @@ import {
   type GroupStatistics,
   type MetricPoint,
   type MetricQuery,
+  type NamedResources,
   newId,
   type Page,
   type ResourcesQuery,
@@ -73,8 +73,7 @@ import { recordTraces } from './operations/spans/record-traces.ts';
 import { searchSpans } from './operations/spans/search-spans.ts';
 import { updateWorker } from './operations/update-worker.ts';
 import { collectPages, readPages, type StreamedPage } from './sql/list-pages.ts';
-import type { OperationContext } from './sql/operation.ts';
-import { lenientRunner, type OperationRunner } from './sql/operation-runner.ts';
+import { lenientRunner, type OperationContext, type OperationRunner } from './sql/operation-runner.ts';
 import { readInteger, readText, toJson } from './sql/row-value.ts';
 import type { SqlCondition } from './sql/sql-dialect.ts';
 import type { StoreTransaction } from './sql/store-transaction.ts';

@@ -12,10 +12,9 @@ import { withClosers } from '../session/close-all.ts';
 import { primaryReward } from '../trace/conversation.ts';
 import type { DevOptions, DevReport, DevRollout } from './dev-options.ts';
 import type { EvaluationEvent } from './evaluation-event.ts';
-import { type EvaluationSession, openEvaluationSession } from './evaluation-session.ts';
+import { type EvaluationSession, openEvaluationSession, recordEnd } from './evaluation-session.ts';
 import { type EvaluationSettings, evaluationSettings } from './evaluation-settings.ts';
 import { openSubject } from './open-subject.ts';
-import { recordEnd } from './record-end.ts';
 import { scriptedModelName, serveScript } from './scripted-endpoint.ts';
 import { trainingObstacles } from './training-obstacles.ts';
 

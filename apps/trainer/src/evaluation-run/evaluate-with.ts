@@ -13,11 +13,14 @@ import { compareSubjects } from './compare-subjects.ts';
 import type { EvaluateOptions } from './evaluate-options.ts';
 import type { EvaluationEvent } from './evaluation-event.ts';
 import type { EvaluatedSubject, EvaluationReport } from './evaluation-report.ts';
-import type { EvaluationRunState } from './evaluation-run-state.ts';
-import { type EvaluationSession, openEvaluationSession } from './evaluation-session.ts';
+import {
+  type EvaluationRunState,
+  type EvaluationSession,
+  openEvaluationSession,
+  recordEnd,
+} from './evaluation-session.ts';
 import { type EvaluationSettings, evaluationSettings } from './evaluation-settings.ts';
 import { openSubject } from './open-subject.ts';
-import { recordEnd } from './record-end.ts';
 import type { Subject } from './subject.ts';
 import { summariseSubject } from './summarise-subject.ts';
 

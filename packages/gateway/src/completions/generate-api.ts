@@ -2,9 +2,13 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { engines, isJsonObject, tokenIdFlag } from '@agentlightning/core/internal';
 import { badRequest } from '../model-api/bad-request.ts';
 import { ChatStream } from '../model-api/chat-stream.ts';
-import { type PreparedRequest, type PrepareOptions, prepareRequest } from '../model-api/prepared-request.ts';
+import {
+  type PreparedRequest,
+  type PrepareOptions,
+  prepareRequest,
+  visibleResponse,
+} from '../model-api/prepared-request.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
-import { visibleResponse } from '../model-api/visible-response.ts';
 import { isJsonList } from '../wire/json-access.ts';
 import { StreamedCompletion } from './streamed-completion.ts';
 

@@ -8,9 +8,9 @@ import {
 import { type GatewayError, notUnderstood } from '../wire/gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../wire/server-sent-events.ts';
 import { chunkOfWhole, doneMarker } from './chat-stream.ts';
+import { visibleResponse } from './prepared-request.ts';
 import type { LastEntry, StreamConverter } from './stream-converter.ts';
 import type { TranslatedStream } from './translation.ts';
-import { visibleResponse } from './visible-response.ts';
 
 const allTokens = { tokenIds: true, logprobs: true, usage: false };
 

@@ -1,6 +1,6 @@
 import { ValidationError } from '@agentlightning/core';
 import { type RetentionPolicy, terminalRolloutStatuses } from '@agentlightning/core/store';
-import type { OperationContext } from '../sql/operation.ts';
+import type { OperationContext } from '../sql/operation-runner.ts';
 import { allOf } from '../sql/page.ts';
 import { readText } from '../sql/row-value.ts';
 import type { SqlCondition } from '../sql/sql-dialect.ts';

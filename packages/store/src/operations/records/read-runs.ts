@@ -1,7 +1,7 @@
 import { NotFoundError, type Run } from '@agentlightning/core';
 import type { MetricPoint, MetricQuery } from '@agentlightning/core/store';
 import { metricPointFromRow, runFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { equals, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
 import { readTextOrNull } from '../../sql/row-value.ts';
 

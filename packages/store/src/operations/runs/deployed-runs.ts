@@ -1,7 +1,7 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { type NeededVersion, neededVersions, readDeployment } from '@agentlightning/core/protocol';
 import { runFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 
 const hasDeploymentRecord = `state LIKE '%"kind":"deployment"%'`;
 

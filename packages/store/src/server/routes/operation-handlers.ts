@@ -13,7 +13,7 @@ import type { Context } from 'hono';
 import type { StreamedPage } from '../../sql/list-pages.ts';
 import type { SqlStore } from '../../sql-store.ts';
 import { roleOf } from '../access/access-control.ts';
-import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
+import { assertOwnAttempts, assertOwnResources, assertOwnRollout } from '../access/agent-limits.ts';
 import { bearerOf } from '../access/bearer.ts';
 import { WorkerRecords } from '../access/worker-records.ts';
 import { doOnce, idempotentRequest } from '../idempotency.ts';
@@ -189,5 +189,19 @@ function listHandler(route: StoreRoute, read: PageReader, onFault: (error: unkno
       toWire: (item) => route.item?.encode(item),
       onFault,
     });
+  };
+}
+
+const route = specialRoutes.getResources;
+
+/** Reads resources. In the protocol, missing ones are null. */
+export function resourceHandlers({ store }: StoreRouteOptions): Pick<SpecialHandlers, 'getResources'> {
+  return {
+    getResources: async (context) => {
+      const [resourcesId = ''] = idsOf(context, route);
+      await assertOwnResources(context, store, resourcesId);
+      const [snapshot = null] = (await store.queryResources({ resourcesId, limit: 1 })).items;
+      return outputResponse(context, route, snapshot);
+    },
   };
 }
