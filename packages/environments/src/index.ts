@@ -13,5 +13,7 @@ export { withEnvironment } from './episode/with-environment.ts';
 export type { CallMcpTool, McpEnvironmentOptions, McpEpisodeEnd, RewardedMcpOptions } from './mcp/mcp-environment.ts';
 export { mcpEnvironment } from './mcp/mcp-environment.ts';
 export type { ServerCommand, ServerUrl } from './mcp/server-process.ts';
+export type { OpenEnvironmentOptions } from './openenv/open-environment.ts';
+export { openEnvironment } from './openenv/open-environment.ts';
 export type { PlayOptions } from './play/play-environment.ts';
 export { playEnvironment } from './play/play-environment.ts';

@@ -5,7 +5,7 @@ import type { Environment, EnvironmentAction, EnvironmentFactory } from '../envi
 export interface EnvironmentContractOptions<TTask> {
   /** Name of the environment in the test report. */
   readonly name: string;
-  /** A new factory; the suite closes it. */
+  /** A new factory, when the first test runs; the suite closes it. */
   readonly create: () => EnvironmentFactory<TTask>;
   readonly task: TTask;
   /** An action that changes the world of its episode: it plants the canary. */
@@ -24,6 +24,9 @@ export interface EnvironmentContractOptions<TTask> {
 
 const context = { signal: new AbortController().signal, seed: 7 };
 
+/** The factory of a suite, which its first test creates. */
+type FactoryOfSuite<TTask> = () => EnvironmentFactory<TTask>;
+
 /**
  * The contract that every {@link EnvironmentFactory} keeps, as vitest tests. A canary shows leaks: what one episode changes,
  * no other one sees.
@@ -35,8 +38,12 @@ const context = { signal: new AbortController().signal, seed: 7 };
  */
 export function describeEnvironmentContract<TTask>(options: EnvironmentContractOptions<TTask>): void {
   describe(`the environment contract: ${options.name}`, () => {
-    const factory = options.create();
-    afterAll(() => factory.close());
+    let created: EnvironmentFactory<TTask> | null = null;
+    const factory: FactoryOfSuite<TTask> = () => {
+      created ??= options.create();
+      return created;
+    };
+    afterAll(() => created?.close());
     describeEpisodes(factory, options);
     describeLeaks(factory, options);
     describeEnds(factory, options);
@@ -44,7 +51,7 @@ export function describeEnvironmentContract<TTask>(options: EnvironmentContractO
 }
 
 function describeEpisodes<TTask>(
-  factory: EnvironmentFactory<TTask>,
+  factory: FactoryOfSuite<TTask>,
   { task, change, look, invalid }: EnvironmentContractOptions<TTask>,
 ): void {
   test('an episode starts with an observation, and has tools with schemas', async () => {
@@ -67,7 +74,7 @@ function describeEpisodes<TTask>(
     for (const action of [change, look]) {
       const { reward } = await world.environment.step(action, context);
       if (reward !== null) expect(reward).toSatisfy(Number.isFinite);
-      if (!factory.givesRewards) expect(reward).toBeNull();
+      if (!factory().givesRewards) expect(reward).toBeNull();
     }
   });
 
@@ -85,7 +92,7 @@ function describeEpisodes<TTask>(
 }
 
 function describeLeaks<TTask>(
-  factory: EnvironmentFactory<TTask>,
+  factory: FactoryOfSuite<TTask>,
   { task, change, look }: EnvironmentContractOptions<TTask>,
 ): void {
   test('canary: the change is visible in its episode, so that the tests below can fail', async () => {
@@ -121,13 +128,13 @@ function describeLeaks<TTask>(
   });
 }
 
-function describeEnds<TTask>(factory: EnvironmentFactory<TTask>, options: EnvironmentContractOptions<TTask>): void {
+function describeEnds<TTask>(factory: FactoryOfSuite<TTask>, options: EnvironmentContractOptions<TTask>): void {
   const { task, look } = options;
   test('closing twice has no effect, nor has closing what was never started', async () => {
     const { environment } = await started(factory, task);
     await environment.close();
     await environment.close();
-    await factory.create().close();
+    await factory().create().close();
   });
 
   test('an operation after closing throws', async () => {
@@ -144,7 +151,7 @@ function describeEnds<TTask>(factory: EnvironmentFactory<TTask>, options: Enviro
   });
 
   test('an aborted start throws, and leaves nothing to other rollouts', async () => {
-    const environment = factory.create();
+    const environment = factory().create();
     const signal = AbortSignal.abort(new Error('time limit'));
     await expect((async () => environment.reset(task, { signal, seed: 7 }))()).rejects.toThrow();
     await environment.close();
@@ -162,8 +169,8 @@ function describeEnds<TTask>(factory: EnvironmentFactory<TTask>, options: Enviro
   });
 
   test('the factory can be closed twice, and used again', async () => {
-    await factory.close();
-    await factory.close();
+    await factory().close();
+    await factory().close();
     await using world = await started(factory, task);
     expect(world.observation).not.toBe('');
   });
@@ -174,8 +181,8 @@ interface StartedWorld<TTask> extends AsyncDisposable {
   readonly observation: string;
 }
 
-async function started<TTask>(factory: EnvironmentFactory<TTask>, task: TTask): Promise<StartedWorld<TTask>> {
-  const environment = factory.create();
+async function started<TTask>(factory: FactoryOfSuite<TTask>, task: TTask): Promise<StartedWorld<TTask>> {
+  const environment = factory().create();
   const observation = await environment.reset(task, context);
   return { environment, observation, [Symbol.asyncDispose]: () => environment.close() };
 }
