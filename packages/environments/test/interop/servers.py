@@ -1,4 +1,4 @@
-"""OpenEnv servers of three environments, on free ports of the loopback. It prints a line of JSON with their addresses."""
+"""OpenEnv servers of four environments, on free ports of the loopback. It prints a line of JSON with their addresses."""
 
 import json
 import os
@@ -84,6 +84,26 @@ class MoveEnvironment(Environment):
         return State()
 
 
+class EchoEnvironment(Environment):
+    """A name is shown, which is to be repeated: 0.5 for its letter and 0.5 for its digit."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def reset(self, seed=None, episode_id=None, **kwargs):
+        letter, digit = divmod((seed or 0) % 260, 10)
+        self._name = f"{chr(65 + letter)}{digit}"
+        return GuessObservation(reply=f"My name is {self._name}. Name?")
+
+    def step(self, action, timeout_s=None, **kwargs):
+        said = action.text.strip()
+        reward = 0.5 * (said[:1] == self._name[0]) + 0.5 * (said[1:] == self._name[1])
+        return GuessObservation(reply="", reward=reward, done=True)
+
+    @property
+    def state(self):
+        return State()
+
+
 class ToolEnvironment(MCPEnvironment):
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -124,6 +144,7 @@ print(
         {
             "guess": start(GuessEnvironment, GuessAction, GuessObservation, 8),
             "single": start(GuessEnvironment, GuessAction, GuessObservation, 1),
+            "echo": start(EchoEnvironment, GuessAction, GuessObservation, 64),
             "move": start(MoveEnvironment, MoveAction, MoveObservation, 8),
             "tools": start(ToolEnvironment, CallToolAction, CallToolObservation, 8),
         }
