@@ -1,5 +1,5 @@
 /**
- * A model of rules that writes and solves questions about sums, in place of a model API: it proposes some questions that can be guessed or have
+ * A model of rules that writes and solves questions about sums, instead of a model API: it proposes some questions that can be guessed or have
  * several answers, which the command drops.
  *
  * @module

@@ -7,7 +7,7 @@ export type {
   OperationContext,
   ResetContext,
 } from './environment/environment.ts';
-export type { Episode, ExecutableTool } from './episode/episode.ts';
+export type { Episode, EpisodeOptions, ExecutableTool } from './episode/episode.ts';
 export type { WithEnvironmentOptions } from './episode/with-environment.ts';
 export { withEnvironment } from './episode/with-environment.ts';
 export type { CallMcpTool, McpEnvironmentOptions, McpEpisodeEnd, RewardedMcpOptions } from './mcp/mcp-environment.ts';

@@ -128,7 +128,7 @@ test.each([0, 1.5, Number.NaN])('maxTurns of %s is refused', (maxTurns) => {
   expect(() => playEnvironment(corridor, { maxTurns })).toThrow(/\[CONFIG\] `maxTurns`/);
 });
 
-test('parallel rollouts have environments of their own', async () => {
+test('parallel rollouts have separate environments', async () => {
   const scripts = [[walk(3)], [walk(1), respondWith('Done')]];
   const rewards = await Promise.all(scripts.map(async (steps) => (await play(steps)).reward));
   expect(rewards).toEqual([1, 0.5]);

@@ -3,10 +3,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
+const programs = {
+  everything: import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'),
+  memory: import.meta.resolve('@modelcontextprotocol/server-memory/dist/index.js'),
+};
+
 /** The command of an official example server, as installed here. */
 export function officialServer(name: 'everything' | 'memory'): { readonly command: string; readonly args: string[] } {
-  const path = fileURLToPath(import.meta.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`));
-  return { command: process.execPath, args: [path] };
+  return { command: process.execPath, args: [fileURLToPath(programs[name])] };
 }
 
 /** The memory server, whose graph is in a folder of the rollout. */

@@ -135,7 +135,7 @@ function isNew(question: string, questions: string[]): boolean {
   return true;
 }
 
-/** The task of a question, or why it is none. */
+/** The task of a question, or why it does not become one. */
 async function attemptQuestion(
   question: string,
   options: GenerationOptions,

@@ -38,8 +38,8 @@ export interface ResetContext extends OperationContext {
 }
 
 /**
- * A world in which an agent acts, for one episode at a time. A rollout has an instance of its own, and its operations are
- * called one after another.
+ * A world in which an agent acts, for one episode at a time. A rollout has its own instance, whose operations are called
+ * one after another.
  *
  * A thrown error means that the environment is broken: the rollout fails, as a failure of the infrastructure. What the agent
  * does wrong is an observation or a reward instead.

@@ -31,8 +31,9 @@ export interface WithEnvironmentOptions {
 export function withEnvironment<TTask, TOutput>(
   factory: EnvironmentFactory<TTask>,
   agent: (task: TTask, episode: Episode) => TOutput | Promise<TOutput>,
-  { operationTimeoutMs = 60_000 }: WithEnvironmentOptions = {},
+  options: WithEnvironmentOptions = {},
 ): (task: TTask) => Promise<TOutput> {
+  const { operationTimeoutMs = 60_000 } = options;
   if (!(operationTimeoutMs > 0)) throw invalidTimeout(operationTimeoutMs);
   return async (task) => {
     const rollout = currentRollout();

@@ -108,7 +108,7 @@ export class McpConnection {
   async close(): Promise<void> {
     this.#isOpen = false;
     if (this.#transport instanceof StreamableHTTPClientTransport) {
-      // Servers without sessions refuse it, and those that are gone cannot be told.
+      // Servers without sessions refuse it, and those that are gone do not need it.
       await this.#transport.terminateSession().catch(() => undefined);
     }
     await this.#client.close();

@@ -33,7 +33,7 @@ export type McpEnvironmentOptions<TTask> = (ServerCommand | ServerUrl) & {
    * Whether calls change nothing that another call could see. Then all rollouts of a process share one server, which saves
    * its start for each rollout.
    *
-   * @default false: each rollout has a fresh process, or a session of its own at a URL. What a process writes to files outlasts it, unless
+   * @default false: each rollout has a fresh process, or a separate session at a URL. What a process writes to files outlasts it, unless
    * they are in `{folder}`
    */
   readonly stateless?: boolean;

@@ -3,7 +3,7 @@ import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 
 /**
  * Reads `+pid` and `-pid` from its standard input, and ends the groups of the processes that remain when the input ends,
- * which it does however its parent dies. In a process group of its own it also survives Ctrl-C.
+ * which it does however its parent dies. In a separate process group, it also survives Ctrl-C.
  */
 const guardProgram = `
 const { spawnSync } = require('node:child_process');

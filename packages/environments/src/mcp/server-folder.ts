@@ -5,7 +5,7 @@ import type { ServerCommand, ServerUrl } from './server-process.ts';
 
 const placeholder = '{folder}';
 
-/** A server whose command names a folder of its own, and what removes the folder. */
+/** A server whose command names a separate folder, and what removes the folder. */
 export interface PlacedServer {
   readonly server: ServerCommand | ServerUrl;
   remove(): Promise<void>;

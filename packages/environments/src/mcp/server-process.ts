@@ -35,13 +35,13 @@ export interface ServerUrl {
 
 type Message = Parameters<Transport['send']>[0];
 
-/** Waits for a server to end by itself, then after SIGTERM, in milliseconds. */
+/** Waits for a server to end after its input, then after SIGTERM, in milliseconds. */
 const [endMs, terminateMs] = [500, 1000];
 
 const maxOutputLength = 2000;
 
 /**
- * The standard streams of an MCP server as a transport. Unlike that of the SDK it runs the server in a process group of its own, which
+ * The standard streams of an MCP server as a transport. Unlike that of the SDK it runs the server in a separate process group, which
  * it ends as a whole, so that programs started by `npx` end too; and the group ends when this process is killed.
  */
 export class ServerProcess implements Transport {

@@ -3,26 +3,31 @@ import { redirectedFetch } from '@agentlightning/core/adapter';
 import { parse } from '@agentlightning/core/internal';
 import { z } from 'zod';
 
-const toolCall = z.looseObject({
+/** A tool call of the model; its arguments are text that may be invalid JSON. */
+export interface ModelToolCall {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** A message of the model, with further fields such as its reasoning. */
+export interface ChatMessage {
+  readonly content?: string | null | undefined;
+  readonly tool_calls?: readonly ModelToolCall[] | null | undefined;
+}
+
+const toolCall: z.ZodType<ModelToolCall> = z.looseObject({
   id: z.string(),
   function: z.looseObject({ name: z.string(), arguments: z.string() }),
 });
 
-const completion = z.looseObject({
-  choices: z
-    .array(
-      z.looseObject({
-        message: z.looseObject({
-          content: z.string().nullish(),
-          tool_calls: z.array(toolCall).nullish(),
-        }),
-      }),
-    )
-    .min(1),
+const message: z.ZodType<ChatMessage> = z.looseObject({
+  content: z.string().nullish(),
+  tool_calls: z.array(toolCall).nullish(),
 });
 
-/** A message of the model. */
-export type ChatMessage = z.infer<typeof completion>['choices'][number]['message'];
+const completion: z.ZodType<{ readonly choices: readonly { readonly message: ChatMessage }[] }> = z.looseObject({
+  choices: z.array(z.looseObject({ message })).min(1),
+});
 
 const send = redirectedFetch();
 
@@ -46,7 +51,7 @@ export async function callModel(request: JsonObject): Promise<ChatMessage> {
   return parse(completion, JSON.parse(text), 'response of the model').choices[0]?.message ?? {};
 }
 
-/** An error response of the model. Its status tells the runner whether the agent is responsible. */
+/** An error response of the model. The runner decides by its status whether the agent is responsible. */
 class ModelCallError extends AgentLightningError {
   readonly status: number;
 
@@ -59,7 +64,7 @@ class ModelCallError extends AgentLightningError {
 function noModel(): AgentLightningError {
   return new AgentLightningError({
     code: 'OUTSIDE_ROLLOUT',
-    message: 'An environment is played by the model of a rollout, and there is none',
+    message: 'An environment is played by the model of a rollout, and no rollout has one here',
     remedy: 'Pass the agent to `defineConfig`, and run it with `agl dev`, `agl eval` or `agl train`.',
   });
 }

@@ -3,7 +3,7 @@ import { parseJsonObject } from '@agentlightning/core/internal';
 import type { EnvironmentFactory, EnvironmentTool } from '../environment/environment.ts';
 import type { Episode } from '../episode/episode.ts';
 import { type WithEnvironmentOptions, withEnvironment } from '../episode/with-environment.ts';
-import { type ChatMessage, callModel } from './chat-model.ts';
+import { callModel, type ModelToolCall } from './chat-model.ts';
 
 /** Options of {@link playEnvironment}. */
 export interface PlayOptions extends WithEnvironmentOptions {
@@ -88,10 +88,8 @@ async function playEpisode(
   return text;
 }
 
-type ToolCall = NonNullable<ChatMessage['tool_calls']>[number];
-
 /** The observation of a tool call. Calls that no environment can perform are observations too. */
-async function callTool(episode: Episode, { function: called }: ToolCall): Promise<string> {
+async function callTool(episode: Episode, { function: called }: ModelToolCall): Promise<string> {
   const args = parseJsonObject(called.arguments);
   const tool = episode.tools.find(({ name }) => name === called.name);
   if (tool === undefined) return `There is no tool "${called.name}".`;
