@@ -26,7 +26,7 @@ test('the model adds with the tool of the server, and only the right answer is r
     { question, answer: '42' },
     { question, answer: '43' },
   ];
-  const trainer = new Trainer<SumTask, string>({
+  const trainer = new Trainer<SumTask, unknown>({
     ...config,
     tasks: { train: tasks, test: tasks },
     sampling: {}, // A tool call of the scripted model has more tokens.
