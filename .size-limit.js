@@ -51,5 +51,10 @@ export default [
     limit: 25 * kilobyte,
     ignore: ['ai', 'ajv', 'mathjs', 'promptfoo'],
   }),
+  entry('@agentlightning/environments', {
+    path: 'packages/environments/dist/index.js',
+    limit: 12 * kilobyte,
+    ignore: [core, '@modelcontextprotocol/client', 'zod'],
+  }),
   entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 10 * kilobyte, ignore: [core] }),
 ];

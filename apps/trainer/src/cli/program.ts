@@ -24,6 +24,7 @@ import { addRunnerCommand } from './serve/runner-command.ts';
 import { addRuntimeCommand } from './serve/runtime-command.ts';
 import { addServerCommand } from './serve/server-command.ts';
 import { addStoreCommand } from './store/store-command.ts';
+import { addTasksCommand } from './tasks/tasks-command.ts';
 import { addStopCommand } from './train/stop-command.ts';
 import { addResumeCommand, addTrainCommand } from './train/train-command.ts';
 
@@ -43,6 +44,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addDoctorCommand(program, options);
   addDevCommand(program, options);
   addTraceCommand(program, options);
+  addTasksCommand(program, options);
   program.commandsGroup('Train:');
   addTrainCommand(program, options);
   addResumeCommand(program);

@@ -13,6 +13,7 @@ import {
 import {
   createdKey,
   diagnosis,
+  generatedTasks,
   initOutcome,
   listedKey,
   migratedConfig,
@@ -55,6 +56,7 @@ export const commandOutputs: Readonly<Record<string, CommandOutput>> = {
   audit: document(rewardAudit),
   rescore: document(rescoredRun),
   trace: document(tracedTask),
+  'tasks from-mcp': document(generatedTasks),
   runs: lines(runLine),
   rollouts: lines(rolloutLine),
   show: document(shownRollout),
