@@ -36,6 +36,8 @@ export type { PricesConfig, RunConfig, StoreConfig } from './config/sections/run
 export type { RuntimeConfig, RuntimeTls } from './config/sections/runtime-config.ts';
 export type { SamplingConfig } from './config/sections/sampling-config.ts';
 export type { StopConfig } from './config/sections/stop-config.ts';
+export type { StoredDataset, StoredTasks, StoredTraces } from './config/sections/stored-tasks.ts';
+export { fromStore } from './config/sections/stored-tasks.ts';
 export type { StoredTrainConfig, TrainConfig } from './config/train-config.ts';
 export type { DevOptions, DevReport, DevRollout } from './evaluation-run/dev-options.ts';
 export type { EndpointModel, EvaluateOptions, SubjectOptions } from './evaluation-run/evaluate-options.ts';

@@ -27,6 +27,7 @@ import {
   type RolloutSearchPage,
   type RolloutTrace,
   type RunPatch,
+  type RunQuery,
   type RunStatistics,
   type SpanQuery,
   type SpanSearch,
@@ -244,13 +245,13 @@ export class SqlStoreOperations extends AccessKeyOperations implements StoreTran
     return this.runner.read((context) => loadRun(context, runId));
   }
 
-  queryRuns(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<Page<Run>> {
-    return collectPages(this.streamRuns(options));
+  queryRuns(query: RunQuery = {}): Promise<Page<Run>> {
+    return collectPages(this.streamRuns(query));
   }
 
   /** As `queryRuns`, page by page. */
-  streamRuns(options: { readonly limit?: number; readonly offset?: number } = {}): AsyncIterable<StreamedPage<Run>> {
-    return readPages(options, (window) => this.runner.read((context) => queryRuns(context, options, window)));
+  streamRuns(query: RunQuery = {}): AsyncIterable<StreamedPage<Run>> {
+    return readPages(query, (window) => this.runner.read((context) => queryRuns(context, query, window)));
   }
 
   updateRun(runId: string, patch: RunPatch, metrics: readonly MetricPoint[] = []): Promise<Run> {

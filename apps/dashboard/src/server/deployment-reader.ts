@@ -32,7 +32,7 @@ export class DeploymentReader {
   async list(): Promise<DeploymentList> {
     const items: DeploymentSummary[] = [];
     for (let offset = 0; ; offset += runsPerPage) {
-      const page = await this.#store.queryRuns({ limit: runsPerPage, offset });
+      const page = await this.#store.queryRuns({ kind: 'deployment', limit: runsPerPage, offset });
       for (const run of page.items) {
         const state = readDeployment(run);
         if (state !== null) items.push(summaryOf(run, state, (await this.#assessments(run, state, 1)).at(-1)));

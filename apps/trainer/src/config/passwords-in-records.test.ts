@@ -32,8 +32,14 @@ test('no password of an address gets into the record of a run', async () => {
       ...choice,
       config: training,
       tasks: { train: [1], validation: null, heldOut: [2] },
+      data: { fingerprint: null, untilMs: 0 },
     }),
-    await findOrCreateSearch(store, { ...choice, config: search, tasks: { train: [1], validation: [2], test: [] } }),
+    await findOrCreateSearch(store, {
+      ...choice,
+      config: search,
+      tasks: { train: [1], validation: [2], test: [] },
+      untilMs: 0,
+    }),
   ];
   const records = runs.map(({ run }) => JSON.stringify(run.config));
   for (const { lease } of runs) await lease.release();

@@ -23,7 +23,7 @@ import {
   sharedShape,
   taskSchemaSchema,
 } from './shared-settings.ts';
-import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
+import { absoluteSource, hasTasks, type TaskSource, taskSourceSchema } from './task-source.ts';
 import type { TrainConfig } from './train-config.ts';
 
 /** The configuration of a training, with all defaults and absolute paths. */
@@ -102,8 +102,8 @@ function parseConfig(value: unknown): GivenConfig {
   if (typeof raw['tasks'] === 'object' && raw['tasks'] !== null && 'train' in raw['tasks']) throw twoSources();
   const { agent = absentAgent, tasks, ...given } = parseSettings(storedSchema, value, { hintOf: searchHint });
   const { test = [], ...others } = tasks;
-  if (test.length > 0 && agent === absentAgent) throw withoutAgent();
-  if (test.length === 0 && given.evaluation.every > 0) throw unmeasured('tasks.test', 'evaluation.every:');
+  if (hasTasks(test) && agent === absentAgent) throw withoutAgent();
+  if (!hasTasks(test) && given.evaluation.every > 0) throw unmeasured('tasks.test', 'evaluation.every:');
   return { ...given, agent, collection: collectionSchema.parse({}), tasks: { ...others, train: [], test } };
 }
 
@@ -213,7 +213,7 @@ function assertVendorTrains(
       ? 'has no rollouts of an agent: set `data`'
       : type !== 'sft' && type !== 'dpo'
         ? `has no algorithm ${type}: use sft or dpo`
-        : tasks.test.length > 0
+        : hasTasks(tasks.test)
           ? 'does not evaluate: remove `tasks.test`, and compare the resulting model with `agl eval`'
           : null;
   if (problem === null) return;

@@ -1,6 +1,5 @@
 import type { AgentLightningError, Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { loadTasks } from '../config/load-tasks.ts';
 import { groupSizeOf, needsSamplingLogprobs } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { judgeResources } from '../config/reward-definition.ts';
@@ -20,6 +19,7 @@ import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { Closer } from '../session/close-all.ts';
 import type { SessionPolicy } from '../session/session-policies.ts';
 import type { SessionData, TrainingSession } from '../session/training-session.ts';
+import { readTaskFiles } from '../stored-data/read-tasks.ts';
 import { openStoredData, type StoredData } from '../stored-data/stored-data.ts';
 import { startRunner } from '../workers/start-runner.ts';
 import { assertTrainable } from './assert-trainable.ts';
@@ -50,19 +50,25 @@ export interface OpenRun extends FoundRun {
 /** Reads the tasks, opens the store, and finds or creates the run. */
 export async function openRun(options: SessionOptions): Promise<OpenRun> {
   const { config } = options;
-  const tasks = await loadRunTasks(config);
+  const { train, test: heldOut, validation } = config.tasks;
+  const readStored = await readTaskFiles({ train, heldOut, validation }, config.taskSchema);
+  let tasks: RunTasks = { train: [], heldOut: [], validation: null };
   let data: StoredData | null = null;
   const found = await findInStore(options, config, async (store) => {
-    if (config.data === null) return await findOrCreateRun(store, { ...options, tasks });
     const untilMs = await dataEndMs(store, options);
-    data = await openStoredData(store, config.data, { untilMs, reward: config.reward });
-    return await findOrCreateRun(store, { ...options, tasks, data: { fingerprint: data.fingerprint, untilMs } });
+    tasks = await readStored({ store, untilMs });
+    data = config.data === null ? null : await openStoredData(store, config.data, { untilMs, reward: config.reward });
+    return await findOrCreateRun(store, {
+      ...options,
+      tasks,
+      data: { fingerprint: data?.fingerprint ?? null, untilMs },
+    });
   });
   return { ...found, data, tasks: { ...tasks, train: storedTasks(data) ?? tasks.train } };
 }
 
-/** The time until which rollouts are data of a run: that of its first start. */
-async function dataEndMs(store: Store, { resume }: Pick<RunChoice, 'resume'>): Promise<number> {
+/** The time until which rollouts are data or tasks of a run: that of its first start. */
+export async function dataEndMs(store: Store, { resume }: Pick<RunChoice, 'resume'>): Promise<number> {
   if (resume === null) return systemClock.now();
   const run = await store.getRun(resume);
   const recorded = run.config['dataUntilMs'];
@@ -182,13 +188,4 @@ function sessionData(
 export function stopwatch(earlierSeconds: number): () => number {
   const startedMs = systemClock.now();
   return () => earlierSeconds + (systemClock.now() - startedMs) / 1000;
-}
-
-/** Reads and validates the tasks of a run. @throws AgentLightningError TASK_FILE */
-async function loadRunTasks({ tasks, taskSchema }: Pick<ResolvedConfig, 'tasks' | 'taskSchema'>): Promise<RunTasks> {
-  return {
-    train: await loadTasks(tasks.train, taskSchema),
-    heldOut: await loadTasks(tasks.test, taskSchema),
-    validation: tasks.validation === null ? null : await loadTasks(tasks.validation, taskSchema),
-  };
 }

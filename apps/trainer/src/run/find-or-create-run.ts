@@ -25,20 +25,23 @@ export async function findOrCreateRun(
   {
     config,
     tasks,
-    data = null,
+    data,
     ...choice
   }: RunChoice & {
     readonly config: ResolvedConfig;
     readonly tasks: RunTasks;
-    /** The stored data to train on. @default null, for a run that collects rollouts */
-    readonly data?: { readonly fingerprint: string; readonly untilMs: number } | null;
+    /** The stored data to train on, null for a run that collects rollouts; and the end of the rollouts that are data or tasks. */
+    readonly data: { readonly fingerprint: string | null; readonly untilMs: number };
   },
 ): Promise<FoundRun> {
   const origins = await originsOf(store, choice, config);
   return await findOrCreateRecord(store, choice, {
     name: config.name,
-    shape: rolloutShape(config, { ...fingerprintsOf(tasks), ...(data === null ? {} : { train: data.fingerprint }) }),
-    config: { ...recordedConfig(config), ...(data === null ? {} : { dataUntilMs: data.untilMs }) },
+    shape: rolloutShape(config, {
+      ...fingerprintsOf(tasks),
+      ...(data.fingerprint === null ? {} : { train: data.fingerprint }),
+    }),
+    config: { ...recordedConfig(config), dataUntilMs: data.untilMs },
     initial: { ...initialRunState(config), ...origins },
     read: (run) => readRunState(run, config.dataDir),
     resumedState: (state, status) =>

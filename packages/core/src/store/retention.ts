@@ -1,5 +1,5 @@
 /**
- * Rules for deleting data. Unfinished rollouts and active runs are never deleted.
+ * Rules for deleting data. Unfinished rollouts, active runs and versions of data sets are never deleted.
  * With both fields, both must hold: a run is deleted when it is old and not among the newest.
  */
 export interface RetentionPolicy {

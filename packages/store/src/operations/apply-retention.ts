@@ -6,7 +6,7 @@ import { readText } from '../sql/row-value.ts';
 import type { SqlCondition } from '../sql/sql-dialect.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from './rollouts/delete-rollouts.ts';
 import { type DeletionBatch, removeEmptyRun, rolloutsPerDeletion } from './runs/delete-run.ts';
-import { deployedRuns, isDeployment } from './runs/deployed-runs.ts';
+import { deployedRuns, isDataset, isDeployment } from './runs/deployed-runs.ts';
 
 /**
  * Checks a policy, which must have at least one rule.
@@ -65,10 +65,12 @@ export async function applyRetentionBatch(context: OperationContext, policy: Ret
 /** The condition of ended runs that were last updated before the cutoff, are not among the newest, and that no deployment needs. */
 export async function runsToDelete(context: OperationContext, policy: RetentionPolicy): Promise<SqlCondition> {
   const cutoffMs = retentionCutoff(context, policy);
-  const conditions: SqlCondition[] = [{ sql: "r.status NOT IN ('queued', 'running', 'stopping')", parameters: [] }];
+  const conditions: SqlCondition[] = [
+    { sql: `r.status NOT IN ('queued', 'running', 'stopping') AND NOT (${isDataset('r')})`, parameters: [] },
+  ];
   if (cutoffMs !== null) conditions.push({ sql: 'r.update_time_ms < ?', parameters: [cutoffMs] });
   if (policy.keepRuns !== undefined) {
-    const newest = 'SELECT run_id FROM runs ORDER BY position DESC LIMIT ?';
+    const newest = `SELECT n.run_id FROM runs AS n WHERE NOT (${isDataset('n')}) ORDER BY n.position DESC LIMIT ?`;
     conditions.push({ sql: `r.run_id NOT IN (${newest})`, parameters: [policy.keepRuns] });
   }
   const deployed = context.dialect.isOneOf('r.run_id', [...(await deployedRuns(context)).keys()]);
