@@ -134,14 +134,14 @@ test('an unknown data set, an unknown deployment and examples instead of tasks a
   const lines = { train: [{ messages: [{ role: 'user', content: 'x' }] }], test: [] };
   await storeDataset(store, { name: 'chats', format: 'chat', selection: {}, by: 'test', lines });
   const errorOf = async (train: TrainConfig<SmallTask>['tasks']['train']): Promise<string> => {
-    const tasks = { train, test: [{ question: 'x' }] };
+    const tasks = { train, test: [{ index: 0, question: 'x' }] };
     return String((await trainSmall(smallTrainer(folder, { tasks, store: { url } }), { runId: 'refused' })).error);
   };
   expect(await errorOf(fromStore({ dataset: 'chats@2' }))).toContain('has no data set "chats@2"');
   expect(await errorOf(fromStore({ dataset: 'chats@1' }))).toContain('examples of the format chat, not tasks');
   expect(await errorOf(fromStore({ from: 'nowhere' }))).toContain('nowhere');
   expect(() =>
-    smallTrainer(folder, { tasks: { train: fromStore({ dataset: 'chats' }), test: [{ question: 'x' }] } }),
+    smallTrainer(folder, { tasks: { train: fromStore({ dataset: 'chats' }), test: [{ index: 0, question: 'x' }] } }),
   ).toThrow('must be a name with a version');
   await expect(store.getRun('refused')).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

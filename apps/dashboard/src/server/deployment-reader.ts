@@ -1,5 +1,5 @@
 import { NotFoundError, type Run } from '@agentlightning/core';
-import { canaryMetrics, familyMetric, type RunMetric } from '@agentlightning/core/metrics';
+import { canaryMetrics, familyMetric, familyPart, type RunMetric } from '@agentlightning/core/metrics';
 import { type DeploymentState, readDeployment } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
 import type {
@@ -86,7 +86,7 @@ function assessmentOf({ timeMs, values }: MetricPoint): AssessmentView {
   return {
     timeMs,
     verdict: verdictOf(values[canaryMetrics.canaryVerdict.name]),
-    quantities: quantities.map((name) => {
+    quantities: [...quantities, ...partsOf(values)].map((name) => {
       const value = (metric: RunMetric): number | null => values[familyMetric(metric, name)] ?? null;
       return {
         name,
@@ -100,6 +100,14 @@ function assessmentOf({ timeMs, values }: MetricPoint): AssessmentView {
       };
     }),
   };
+}
+
+/** The parts of the reward that an assessment compares. */
+function partsOf(values: MetricPoint['values']): readonly string[] {
+  return Object.keys(values).flatMap((metric) => {
+    const name = familyPart(canaryMetrics.canaryQuantityVerdict, metric);
+    return name?.startsWith('score/') ? [name] : [];
+  });
 }
 
 function verdictOf(value: number | null | undefined): VerdictView {

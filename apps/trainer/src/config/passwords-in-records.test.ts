@@ -31,7 +31,7 @@ test('no password of an address gets into the record of a run', async () => {
     await findOrCreateRun(store, {
       ...choice,
       config: training,
-      tasks: { train: [1], validation: null, heldOut: [2] },
+      tasks: { train: [1], validation: null, heldOut: [2], guards: {} },
       data: { fingerprint: null, untilMs: 0 },
     }),
     await findOrCreateSearch(store, {

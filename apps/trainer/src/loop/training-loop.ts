@@ -10,6 +10,7 @@ import { completionReason } from '../run/completion-reason.ts';
 import type { RunState } from '../run/run-state.ts';
 import { isStoredSession, type TrainingSession } from '../session/training-session.ts';
 import { saveCheckpoint } from './checkpoints.ts';
+import { evaluateGuardsBefore } from './evaluate-guards.ts';
 import { finishRun } from './finish-run.ts';
 import { evaluateBefore, evaluateDuring, isEvaluationDue, saveState } from './run-evaluations.ts';
 import { summariseRun } from './summarise-run.ts';
@@ -27,7 +28,7 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   const startedMs = systemClock.now();
   const timeEstimate = new TimeEstimate(config.steps);
   let state = await saveInitialModel(session, session.state);
-  state = await evaluateBefore(session, state);
+  state = await evaluateGuardsBefore(session, await evaluateBefore(session, state));
   const sampler = createTaskSampler(session, state);
   const collector = createCollector({ ...session, state }, sampler);
   while (completionReason(state, config) === null) {

@@ -52,11 +52,13 @@ export async function openRun(options: SessionOptions): Promise<OpenRun> {
   const { config } = options;
   const { train, test: heldOut, validation } = config.tasks;
   const readStored = await readTaskFiles({ train, heldOut, validation }, config.taskSchema);
-  let tasks: RunTasks = { train: [], heldOut: [], validation: null };
+  const readGuards = await readTaskFiles(config.evaluation.guards, config.taskSchema);
+  let tasks: RunTasks = { train: [], heldOut: [], validation: null, guards: {} };
   let data: StoredData | null = null;
   const found = await findInStore(options, config, async (store) => {
     const untilMs = await dataEndMs(store, options);
-    tasks = await readStored({ store, untilMs });
+    const stored = { store, untilMs };
+    tasks = { ...(await readStored(stored)), guards: await readGuards(stored) };
     data = config.data === null ? null : await openStoredData(store, config.data, { untilMs, reward: config.reward });
     return await findOrCreateRun(store, {
       ...options,

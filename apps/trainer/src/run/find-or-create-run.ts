@@ -78,22 +78,30 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
     warnings: state.warnings.filter(({ step }) => step <= finishedStep),
     after: null,
     verdict: null,
+    ...(state.guards === undefined ? {} : { guards: withoutAfter(state.guards) }),
     finalStep: null,
     passRates: { ...state.passRates, current: state.passRates.saved },
     taskTrials: { ...state.taskTrials, current: state.taskTrials.saved },
   };
 }
 
+function withoutAfter(guards: NonNullable<RunState['guards']>): NonNullable<RunState['guards']> {
+  const entries = Object.entries(guards).map(([name, { before }]) => [name, { before, after: null, verdict: null }]);
+  return Object.fromEntries(entries);
+}
+
 /** The configuration without functions, schemas, keys and passwords, as the store keeps it. */
 export function recordedConfig(config: ResolvedConfig): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
-  const { runtime, tasks, storeUrl, gateway, ...plain } = known;
+  const { runtime, tasks, storeUrl, gateway, evaluation, ...plain } = known;
+  const guards = Object.entries(evaluation.guards).map(([name, source]) => [name, recordedSource(source)]);
   return JSON.parse(
     JSON.stringify({
       ...plain,
       storeUrl: addressText(storeUrl),
       gateway: { ...gateway, url: gateway.url === null ? null : addressText(gateway.url) },
       runtime: recordedRuntime(runtime),
+      evaluation: { ...evaluation, guards: Object.fromEntries(guards) },
       tasks: {
         train: recordedSource(tasks.train),
         test: recordedSource(tasks.test),

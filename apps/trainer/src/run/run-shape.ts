@@ -12,15 +12,17 @@ export interface RunTasks {
   readonly heldOut: readonly JsonValue[];
   /** For evaluations during training; null evaluates on the held-out tasks. */
   readonly validation: readonly JsonValue[] | null;
+  /** Of `evaluation.guards`, by name. */
+  readonly guards: Readonly<Record<string, readonly JsonValue[]>>;
 }
 
 /** The results of {@link fingerprint} for {@link RunTasks}. */
 export type TaskFingerprints = {
-  readonly [TName in keyof RunTasks]: null extends RunTasks[TName] ? string | null : string;
-};
+  readonly [TName in Exclude<keyof RunTasks, 'guards'>]: null extends RunTasks[TName] ? string | null : string;
+} & { readonly guards: string };
 
 /** The number of held-out tasks that are trained on, or that select the checkpoint, as a clause; null for none. */
-export function overlapText({ train, heldOut, validation }: RunTasks): string | null {
+export function overlapText({ train, heldOut, validation, guards }: RunTasks): string | null {
   const counts = [
     { count: sharedTasks(heldOut, train), text: `of ${heldOut.length} test tasks are training tasks` },
     {
@@ -28,6 +30,10 @@ export function overlapText({ train, heldOut, validation }: RunTasks): string | 
       text: `of ${validation?.length} validation tasks are training tasks`,
     },
     { count: sharedTasks(heldOut, validation ?? []), text: `of ${heldOut.length} test tasks are validation tasks` },
+    ...Object.entries(guards).map(([name, tasks]) => ({
+      count: sharedTasks(tasks, train),
+      text: `of ${tasks.length} tasks of the guard ${name} are training tasks`,
+    })),
   ];
   const texts = counts.flatMap(({ count, text }) => (count === 0 ? [] : [`${count} ${text}`]));
   return texts.length === 0 ? null : texts.join(' and ');
@@ -83,6 +89,7 @@ export function rolloutShape(config: ResolvedConfig, tasks: TaskFingerprints): J
     'tasks.train': tasks.train,
     'tasks.test': tasks.heldOut,
     'tasks.validation': tasks.validation ?? 'none',
+    'evaluation.guards': tasks.guards,
   };
 }
 
@@ -118,11 +125,15 @@ export function assertSameShape(run: Run, shape: JsonObject): void {
 }
 
 /** The fingerprints of the tasks of a run. */
-export function fingerprintsOf({ train, heldOut, validation }: RunTasks): TaskFingerprints {
+export function fingerprintsOf({ train, heldOut, validation, guards }: RunTasks): TaskFingerprints {
   return {
     train: fingerprint(train),
     heldOut: fingerprint(heldOut),
     validation: validation === null ? null : fingerprint(validation),
+    guards:
+      Object.entries(guards)
+        .map(([name, tasks]) => `${name}: ${fingerprint(tasks)}`)
+        .join(', ') || 'none',
   };
 }
 

@@ -12,7 +12,7 @@ const cost = z
 
 /** The comparison of the candidate of a deployment with the live version by one quantity. */
 const metricVerdict = z.strictObject({
-  metric: z.enum(['score', 'failures', 'latency', 'cost']),
+  metric: z.string().describe('score, failures, latency, cost, or a part of the reward such as score/tone'),
   verdict: z.enum(['better', 'worse', 'not-shown', 'unknown']),
   live: z.number().nullable(),
   candidate: z.number().nullable(),

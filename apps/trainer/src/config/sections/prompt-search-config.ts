@@ -76,7 +76,7 @@ export interface PromptSearchConfig<TTask = unknown, TOutput = unknown> extends 
   /** Sampling of rollouts, which replaces the parameters of the agent's requests. @default {} */
   readonly sampling?: SamplingConfig;
   /** Evaluation on `tasks.test`. */
-  readonly evaluation?: Omit<EvaluationConfig, 'every'>;
+  readonly evaluation?: Omit<EvaluationConfig, 'every' | 'guards'>;
   /** Output file for the result, as JSON. @default `prompts/<run>.json` in `run.dataDir` */
   readonly promptsFile?: string;
 }
