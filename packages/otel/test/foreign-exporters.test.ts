@@ -45,6 +45,8 @@ function startTracing(deployment: string, apiKey = 'a key of the test that is lo
     traceExporter: exporter,
     instrumentations: [],
     autoDetectResources: false,
+    metricReaders: [],
+    logRecordProcessors: [],
   });
   sdk.start();
   return exporter;
@@ -99,7 +101,8 @@ test.each([
   startTracing('support');
   const instrumentation = create();
   instrumentation.setTracerProvider(trace.getTracerProvider());
-  instrumentation.manuallyInstrument(OpenAI);
+  // The same class, of which pnpm installs a copy for each version of a peer.
+  instrumentation.manuallyInstrument(OpenAI as unknown as Parameters<OpenInference['manuallyInstrument']>[0]);
   expect(await ask()).toBe('Within 30 days.');
   instrumentation.disable();
   const { rollout, call } = await recordedIn('support');
