@@ -125,7 +125,8 @@ function judgedTrace({ rollout, attemptId, spans: all }: CollectedRollout, choic
     collected: { rollout, attemptId, spans: withConversations(spans) },
     part: shareOf(own ?? rollout.rolloutId) < choice.testShare ? 'test' : 'train',
     score,
-    correction: corrections.at(-1) ?? null,
+    // An empty one removes an earlier one.
+    correction: corrections.at(-1) || null,
   };
 }
 
