@@ -38,7 +38,7 @@ import {
   type WorkerQuery,
 } from '@agentlightning/core/store';
 import { AccessKeyOperations } from './operations/access/access-key-operations.ts';
-import { assertRetentionPolicy, retentionCutoff, runsToDelete } from './operations/apply-retention.ts';
+import { assertRetentionPolicy, retentionCutoff, runsToDelete, traceCutoffs } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimRollouts } from './operations/attempts/claim-rollouts.ts';
 import { getLatestAttempt, queryAttempts } from './operations/attempts/read-attempts.ts';
 import { updateAttempt } from './operations/attempts/update-attempt.ts';
@@ -62,7 +62,6 @@ import { getRollout, queryRollouts } from './operations/rollouts/read-rollouts.t
 import { searchRollouts } from './operations/rollouts/search-rollouts.ts';
 import { updateRollout } from './operations/rollouts/update-rollout.ts';
 import { type CreateRunRequest, createRun } from './operations/runs/create-run.ts';
-import { isDeployment } from './operations/runs/deployed-runs.ts';
 import { groupStatistics } from './operations/runs/read-group-statistics.ts';
 import { runStatistics } from './operations/runs/run-statistics.ts';
 import { updateRun } from './operations/runs/update-run.ts';
@@ -336,7 +335,7 @@ async function previewRetention(context: OperationContext, policy: RetentionPoli
      ORDER BY r.position`,
     oldRuns.parameters,
   );
-  const those = rolloutsToDelete(context, oldRuns, cutoffMs);
+  const those = rolloutsToDelete(context, oldRuns, { cutoffMs, traces: await traceCutoffs(context, policy) });
   const count = async (table: string): Promise<number> => {
     const [row] = await context.db.all(
       `SELECT count(*) AS count FROM ${table} WHERE rollout_id IN (${those.sql})`,
@@ -354,16 +353,32 @@ async function previewRetention(context: OperationContext, policy: RetentionPoli
 }
 
 /** Selects finished rollouts of such runs and expired rollouts without a run. */
-function rolloutsToDelete(context: OperationContext, runs: SqlCondition, cutoffMs: number | null): SqlCondition {
+function rolloutsToDelete(
+  context: OperationContext,
+  runs: SqlCondition,
+  { cutoffMs, traces }: { readonly cutoffMs: number | null; readonly traces: Awaited<ReturnType<typeof traceCutoffs>> },
+): SqlCondition {
   const ofRuns = `SELECT rollout_id FROM rollouts WHERE end_time_ms IS NOT NULL
     AND run_id IN (SELECT r.run_id FROM runs AS r WHERE ${runs.sql})`;
-  if (cutoffMs === null) return { sql: ofRuns, parameters: runs.parameters };
   const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
+  const parts: readonly SqlCondition[] = [
+    { sql: ofRuns, parameters: runs.parameters },
+    ...(cutoffMs === null
+      ? []
+      : [
+          {
+            sql: `SELECT rollout_id FROM rollouts WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql}`,
+            parameters: [cutoffMs, ...isOver.parameters],
+          },
+        ]),
+    ...traces.map(({ deployment, cutoffMs: before }) => ({
+      sql: 'SELECT rollout_id FROM rollouts WHERE run_id = ? AND end_time_ms < ?',
+      parameters: [deployment, before],
+    })),
+  ];
   return {
-    sql: `${ofRuns} UNION ALL SELECT rollout_id FROM rollouts
-      WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql} UNION ALL SELECT rollout_id FROM rollouts
-      WHERE end_time_ms < ? AND run_id IN (SELECT run_id FROM runs WHERE ${isDeployment})`,
-    parameters: [...runs.parameters, cutoffMs, ...isOver.parameters, cutoffMs],
+    sql: parts.map(({ sql }) => sql).join(' UNION ALL '),
+    parameters: parts.flatMap(({ parameters }) => parameters),
   };
 }
 
