@@ -53,7 +53,12 @@ test('a label, a comment and a preference are recorded, shown and filtered', asy
   expect(await annotate({ body: { correction: 'Seven.' } })).toBe(204);
   expect(await annotate({ rollout: 'ro-1-1-0', body: { label: 'bad' } })).toBe(204);
   const { review, rollout } = await get<RolloutDetail>('/api/rollouts/ro-1-1-2');
-  expect(review).toEqual({ label: 'good', comment: 'correct and concise', correction: 'Seven.', preferredOver: ['ro-1-1-0'] });
+  expect(review).toEqual({
+    label: 'good',
+    comment: 'correct and concise',
+    correction: 'Seven.',
+    preferredOver: ['ro-1-1-0'],
+  });
   expect(rollout).toMatchObject({ label: 'good', reward: 1, status: 'succeeded' });
   const ids = async (query: string) =>
     (await get<RolloutPage>(`/api/rollouts?${query}`)).items.map(({ rolloutId }) => rolloutId);

@@ -33,16 +33,16 @@ import {
   type SpanSearch,
   type SpanSearchPage,
   type StartRolloutRequest,
-  terminalRolloutStatuses,
   type Worker,
   type WorkerQuery,
 } from '@agentlightning/core/store';
 import { AccessKeyOperations } from './operations/access/access-key-operations.ts';
-import { assertRetentionPolicy, retentionCutoff, runsToDelete, traceCutoffs } from './operations/apply-retention.ts';
+import { assertRetentionPolicy } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimRollouts } from './operations/attempts/claim-rollouts.ts';
 import { getLatestAttempt, queryAttempts } from './operations/attempts/read-attempts.ts';
 import { updateAttempt } from './operations/attempts/update-attempt.ts';
 import { countUnfinished } from './operations/count-rows.ts';
+import { previewRetention } from './operations/preview-retention.ts';
 import { findWorker, queryWorkers } from './operations/read-workers.ts';
 import { closeOpenAttempts, openAttempt } from './operations/records/attempt-record.ts';
 import { findLatestResources, loadResources, queryResources } from './operations/records/read-resources.ts';
@@ -75,8 +75,7 @@ import { updateWorker } from './operations/update-worker.ts';
 import { collectPages, readPages, type StreamedPage } from './sql/list-pages.ts';
 import type { OperationContext } from './sql/operation.ts';
 import { lenientRunner, type OperationRunner } from './sql/operation-runner.ts';
-import { readInteger, readText, toJson } from './sql/row-value.ts';
-import type { SqlCondition } from './sql/sql-dialect.ts';
+import { toJson } from './sql/row-value.ts';
 import type { StoreTransaction } from './sql/store-transaction.ts';
 
 /** The operations of a store. The runner provides the transactions. */
@@ -323,63 +322,6 @@ async function moveToPreparing(context: OperationContext, rollout: Rollout): Pro
   if (context.isLenient === true && rollout.status === 'succeeded') return await reopenRollout(context, rollout);
   const queued = isQueued(rollout.status) ? rollout : await moveRollout(context, rollout, 'requeuing');
   return await moveRollout(context, queued, 'preparing');
-}
-
-/** Returns the counts and run ids that a policy would delete now. */
-async function previewRetention(context: OperationContext, policy: RetentionPolicy): Promise<RetentionPreview> {
-  const cutoffMs = retentionCutoff(context, policy);
-  const oldRuns = await runsToDelete(context, policy);
-  const runs = await context.db.all(
-    `SELECT r.run_id FROM runs AS r WHERE ${oldRuns.sql}
-       AND NOT EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NULL)
-     ORDER BY r.position`,
-    oldRuns.parameters,
-  );
-  const those = rolloutsToDelete(context, oldRuns, { cutoffMs, traces: await traceCutoffs(context, policy) });
-  const count = async (table: string): Promise<number> => {
-    const [row] = await context.db.all(
-      `SELECT count(*) AS count FROM ${table} WHERE rollout_id IN (${those.sql})`,
-      those.parameters,
-    );
-    return readInteger(row ?? {}, 'count');
-  };
-  return {
-    runs: runs.length,
-    runIds: runs.map((row) => readText(row, 'run_id')),
-    rollouts: await count('rollouts'),
-    attempts: await count('attempts'),
-    spans: await count('spans'),
-  };
-}
-
-/** Selects finished rollouts of such runs and expired rollouts without a run. */
-function rolloutsToDelete(
-  context: OperationContext,
-  runs: SqlCondition,
-  { cutoffMs, traces }: { readonly cutoffMs: number | null; readonly traces: Awaited<ReturnType<typeof traceCutoffs>> },
-): SqlCondition {
-  const ofRuns = `SELECT rollout_id FROM rollouts WHERE end_time_ms IS NOT NULL
-    AND run_id IN (SELECT r.run_id FROM runs AS r WHERE ${runs.sql})`;
-  const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
-  const parts: readonly SqlCondition[] = [
-    { sql: ofRuns, parameters: runs.parameters },
-    ...(cutoffMs === null
-      ? []
-      : [
-          {
-            sql: `SELECT rollout_id FROM rollouts WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql}`,
-            parameters: [cutoffMs, ...isOver.parameters],
-          },
-        ]),
-    ...traces.map(({ deployment, cutoffMs: before }) => ({
-      sql: 'SELECT rollout_id FROM rollouts WHERE run_id = ? AND end_time_ms < ?',
-      parameters: [deployment, before],
-    })),
-  ];
-  return {
-    sql: parts.map(({ sql }) => sql).join(' UNION ALL '),
-    parameters: parts.flatMap(({ parameters }) => parameters),
-  };
 }
 
 /** Writes the first or next version of a snapshot and makes it the latest; without an id, creates a snapshot. */
