@@ -5,9 +5,10 @@ import { aSpan } from '@agentlightning/core/testing';
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { commandOutputs } from '../src/cli/output/command-outputs.ts';
-import { fromStore, type TrainConfig } from '../src/index.ts';
+import { fromStore, type TrainConfig, Trainer } from '../src/index.ts';
 import { findDatasets, readDataset, storeDataset } from '../src/stored-data/named-dataset.ts';
 import { type EndedCommand, runAgl } from './agl-command.ts';
+import { sharedRuntime } from './shared-runtime.ts';
 import { type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -128,6 +129,34 @@ test('a run trains on tasks of the store, and a resumed run has the same ones in
   await store.deleteRollouts(['a0']);
   const changed = await trainSmall(smallTrainer(folder, { ...changes, steps: 3 }), { resume: 'drawn' });
   expect(String(changed.error)).toContain('tasks.train was 4 tasks');
+});
+
+test('a training without new rollouts learns from a data set, and is refused when a line was changed', async () => {
+  const chat = (index: number): { readonly messages: { readonly role: string; readonly content: string }[] } => ({
+    messages: [
+      { role: 'user', content: `Question ${index}?` },
+      { role: 'assistant', content: 'Yes.' },
+    ],
+  });
+  const lines = { train: [chat(1), chat(2)], test: [chat(3)] };
+  await storeDataset(store, { name: 'chats', format: 'chat', selection: {}, by: 'test', lines });
+  const train = (runId: string): Promise<unknown> =>
+    new Trainer({
+      data: fromStore({ dataset: 'chats@1' }),
+      algorithm: { type: 'sft', learningRate: 0.01 },
+      runtime: sharedRuntime,
+      steps: 1,
+      tasksPerStep: 2,
+      store: { url },
+      run: { dataDir: folder },
+    }).fit({ runId });
+  await train('taught');
+  expect((await store.getRun('taught')).config['rollouts']).toMatchObject({
+    'tasks.train': expect.stringContaining('2 examples'),
+  });
+  const [line] = (await store.queryRollouts({ runId: 'chats@1', modeIn: ['train'] })).items;
+  await store.updateRollout(line?.rolloutId ?? '', { input: chat(4) });
+  await expect(train('again')).rejects.toMatchObject({ code: 'CONFLICT' });
 });
 
 test('an unknown data set, an unknown deployment and examples instead of tasks are refused before a run begins', async () => {
