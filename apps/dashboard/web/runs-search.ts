@@ -9,10 +9,11 @@ export const kindLabels: Readonly<Record<RunKind, string>> = {
   evaluation: 'evaluation',
   dev: 'dev',
   deployment: 'deployment',
+  dataset: 'data set',
 };
 
 /** Kinds of a list of runs: one, or all. */
-const kindChoices = ['training', 'prompt-search', 'evaluation', 'deployment', 'dev', 'all'] as const;
+const kindChoices = ['training', 'prompt-search', 'evaluation', 'deployment', 'dataset', 'dev', 'all'] as const;
 
 /** Statuses that a list of runs is filtered by. */
 export const statusChoices = ['queued', 'running', 'stopping', 'finished', 'failed', 'stopped'] as const;

@@ -1,7 +1,7 @@
 import { withoutPasswords } from '@agentlightning/core/internal';
 import { Command } from 'commander';
 import { packageVersion } from '../events/package-version.ts';
-import { addDatasetCommand } from './dataset/dataset-command.ts';
+import { addDatasetCommand, addDatasetsCommand } from './dataset/dataset-command.ts';
 import { addDeployCommand, addModelCommands } from './deploy/deploy-commands.ts';
 import { addServeCommand } from './deploy/serve-command.ts';
 import { addDevCommand } from './evaluation/dev-command.ts';
@@ -58,6 +58,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addShowCommand(program);
   addPromptsCommand(program);
   addDatasetCommand(program);
+  addDatasetsCommand(program);
   addExportCommand(program, options);
   addMcpCommand(program);
   program.commandsGroup('Serve and operate:');

@@ -50,6 +50,8 @@ export interface RunState {
   readonly finalStep: number | null;
   /** The comparison of `before` and `after`; absent or null until the run has finished, and in older states. */
   readonly verdict?: VerdictName | null;
+  /** The evaluations of `evaluation.guards`, by name. @default absent in older states, and without guards */
+  readonly guards?: Readonly<Record<string, GuardState>>;
   /** Held-out reward during training, by finished step, in order. With validation tasks it is of these, from step 0. */
   readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
   /** Mean training reward of each finished step, in order. */
@@ -95,6 +97,21 @@ const vendorState: z.ZodType<VendorState> = z.object({
   jobId: z.string().nullable(),
   eventId: z.string().nullable(),
   model: z.string().nullable(),
+});
+
+/** The evaluations of a guard; null until measured. */
+export interface GuardState {
+  readonly before: StoredEvaluation;
+  /** Of the final checkpoint. */
+  readonly after: StoredEvaluation | null;
+  /** The comparison of both. */
+  readonly verdict: VerdictName | null;
+}
+
+const guardState: z.ZodType<GuardState> = z.object({
+  before: storedEvaluationSchema,
+  after: storedEvaluationSchema.nullable(),
+  verdict: z.enum(verdictNames).nullable(),
 });
 
 /** The checkpoints of a step: one for each trained policy, by policy name. */
@@ -151,6 +168,7 @@ const runState: z.ZodType<RunState> = z.object({
   // Absent in older states.
   finalStep: z.int().nullable().default(null),
   verdict: z.enum(verdictNames).nullable().exactOptional(),
+  guards: z.record(z.string(), guardState).exactOptional(),
   evaluations: z.array(z.object({ step: z.int(), summary: evaluationSummarySchema })),
   rewardCurve: z.array(z.number()),
   // Absent in older states.

@@ -18,11 +18,13 @@ export type {
   AttemptQuery,
   FeedbackPage,
   FeedbackQuery,
+  ListedRunKind,
   MetricQuery,
   Page,
   PageOptions,
   ResourcesQuery,
   RolloutQuery,
+  RunQuery,
   SpanQuery,
   WorkerQuery,
 } from '../store/queries.ts';

@@ -11,6 +11,7 @@ import type {
   Page,
   ResourcesQuery,
   RolloutQuery,
+  RunQuery,
   SpanQuery,
   WorkerQuery,
 } from './queries.ts';
@@ -202,7 +203,7 @@ export interface Store extends RevokedTokens {
   /** A run. */
   getRun(runId: string): Promise<Run>;
   /** Newest first. */
-  queryRuns(options?: { readonly limit?: number; readonly offset?: number }): Promise<Page<Run>>;
+  queryRuns(query?: RunQuery): Promise<Page<Run>>;
   /** Changes a run and records the metrics of a step in one transaction. */
   updateRun(runId: string, patch: RunPatch, metrics?: readonly MetricPoint[]): Promise<Run>;
   /** In order of step by default; a later record of a step replaces the earlier one. */

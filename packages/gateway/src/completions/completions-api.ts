@@ -5,9 +5,9 @@ import {
   type PreparedRequest,
   type PrepareOptions,
   prepareRequest,
-  visibleResponse,
 } from '../model-api/prepared-request.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
+import { visibleResponse } from '../model-api/visible-response.ts';
 import { isJsonList, objectOf, objectsOf } from '../wire/json-access.ts';
 import { StreamedCompletion } from './streamed-completion.ts';
 

@@ -2,13 +2,9 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { engines, isJsonObject, tokenIdFlag } from '@agentlightning/core/internal';
 import { badRequest } from '../model-api/bad-request.ts';
 import { ChatStream } from '../model-api/chat-stream.ts';
-import {
-  type PreparedRequest,
-  type PrepareOptions,
-  prepareRequest,
-  visibleResponse,
-} from '../model-api/prepared-request.ts';
+import { type PreparedRequest, type PrepareOptions, prepareRequest } from '../model-api/prepared-request.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
+import { visibleResponse } from '../model-api/visible-response.ts';
 import { isJsonList } from '../wire/json-access.ts';
 import { StreamedCompletion } from './streamed-completion.ts';
 
@@ -46,7 +42,7 @@ function prepareGenerate(request: JsonObject, options: PrepareOptions): Prepared
     adapted: null,
     requestsTokens: true,
     promptTokenIds: tokenIds,
-    added: { logprobs: prepared.added.logprobs && !isOwn, tokenIds: false, usage: false },
+    added: { ...prepared.added, logprobs: prepared.added.logprobs && !isOwn, tokenIds: false, usage: false },
   };
 }
 

@@ -9,9 +9,10 @@ import {
 import { type GatewayError, notUnderstood } from '../wire/gateway-error.ts';
 import { isJsonList, objectOf, objectsOf } from '../wire/json-access.ts';
 import { type StreamEntry, writeEntry } from '../wire/server-sent-events.ts';
-import { type AddedFields, isOnlyUsage, prepareRequest, visibleResponse } from './prepared-request.ts';
+import { type AddedFields, prepareRequest } from './prepared-request.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from './stream-converter.ts';
 import type { UpstreamApi } from './upstream-api.ts';
+import { isOnlyUsage, visibleResponse } from './visible-response.ts';
 
 /** The chunks of an API, as far as Chat Completions and Completions differ. */
 export interface ChunkFormat {

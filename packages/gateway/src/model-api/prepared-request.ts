@@ -1,24 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import {
-  alteredSampling,
-  isJsonObject,
-  promptTokenIdFields,
-  tokenIdFields,
-  tokenIdFlag,
-} from '@agentlightning/core/internal';
+import { alteredSampling, isJsonObject, tokenIdFlag } from '@agentlightning/core/internal';
 import type { CallingAttempt } from '../attempts/calling-attempt.ts';
 import type { RequestDialect } from '../upstream/request-dialect.ts';
 import type { SamplingOverrides, Upstream } from '../wire/gateway-options.ts';
 import { numberOf, textOf } from '../wire/json-access.ts';
 import { adaptedMessages } from './adapted-messages.ts';
 
-/** Fields requested by the gateway and not by the agent; removed from the response. */
+/** Fields requested by the gateway and not by the agent; removed from the response. And the model that the client has called. */
 export interface AddedFields {
   readonly logprobs: boolean;
   readonly tokenIds: boolean;
   /** The usage at the end of a stream. */
   readonly usage: boolean;
+  /** The deployment that the call named, which responses have as their model. @default the model of the upstream */
+  readonly model?: string;
 }
 
 /** The forms of a request's body. */
@@ -71,6 +67,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     logprobs: wantsTokens && request.logprobs !== true,
     tokenIds: wantsTokens && request[tokenIdFlag] !== true,
     usage: isCaptured && isStreamed && streamOptions.include_usage !== true,
+    ...deploymentOf(options),
   };
   const body: JsonObject = {
     ...request,
@@ -121,7 +118,7 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
     adapted: null,
     isStreamed: request.stream === true,
     requestsTokens: false,
-    added: { logprobs: false, tokenIds: false, usage: false },
+    added: { logprobs: false, tokenIds: false, usage: false, ...deploymentOf(options) },
     model: textOf(body.model) ?? '',
     temperature: numberOf(body.temperature) ?? 1,
     topP: numberOf(body.top_p),
@@ -129,6 +126,12 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
     seed: null,
     alteredSampling: [],
   };
+}
+
+function deploymentOf({ attempt }: PrepareOptions): Pick<AddedFields, 'model'> {
+  return attempt?.production === undefined || attempt.production === null
+    ? {}
+    : { model: attempt.production.deployment };
 }
 
 function adaptedBody(body: JsonObject, added: AddedFields, dialect: RequestDialect): JsonObject {
@@ -165,35 +168,4 @@ function maxTokensField(request: JsonObject, limit: number): JsonObject {
 function callSeed(seed: number, attempt: CallingAttempt): number {
   const key = `${seed}/${attempt.samplingKey}/${attempt.seedNumber}/${attempt.callIndex}`;
   return createHash('sha256').update(key).digest().readUInt32BE(0) >>> 1;
-}
-
-/**
- * A body, or a chunk of a stream, for the agent: without the data of tokens and the usage that only the gateway
- * requested.
- */
-export function visibleResponse(body: JsonObject, added: AddedFields): JsonObject {
-  if (!added.tokenIds && !added.logprobs && !added.usage) return body;
-  const visible: Record<string, JsonValue> = { ...body };
-  if (added.tokenIds) for (const name of promptTokenIdFields) delete visible[name];
-  if (added.usage) delete visible.usage;
-  if (Array.isArray(body.choices)) {
-    visible.choices = body.choices.map((choice) => (isJsonObject(choice) ? visibleChoice(choice, added) : choice));
-  }
-  return visible;
-}
-
-/** Whether a chunk only exists because the gateway requested the usage of the stream. */
-export function isOnlyUsage(chunk: JsonObject, added: AddedFields): boolean {
-  return added.usage && Array.isArray(chunk.choices) && chunk.choices.length === 0 && 'usage' in chunk;
-}
-
-function visibleChoice(choice: JsonObject, added: AddedFields): JsonObject {
-  const visible: Record<string, JsonValue> = { ...choice };
-  if (added.tokenIds) {
-    for (const name of [...tokenIdFields, ...promptTokenIdFields]) delete visible[name];
-    delete visible.policy_versions;
-  }
-  // OpenAI and vLLM return null for log-probabilities that were not requested.
-  if (added.logprobs && 'logprobs' in choice) visible.logprobs = null;
-  return visible;
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { devLine, evaluationLine, rescoredRun, rewardAudit, rewardProbe } from './evaluation-output.ts';
 import {
+  datasetLine,
   deploymentLine,
   modelLine,
   promptVersions,
@@ -65,6 +66,7 @@ export const commandOutputs: Readonly<Record<string, CommandOutput>> = {
   deploy: document(deploymentLine),
   deployments: lines(deploymentLine),
   models: lines(modelLine),
+  datasets: lines(datasetLine),
   'export weights': document(exportedWeights),
   'export traces': document(exportedTraces),
   'export metrics': document(exportedMetrics),

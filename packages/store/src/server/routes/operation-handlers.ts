@@ -6,6 +6,7 @@ import type {
   MetricQuery,
   ResourcesQuery,
   RolloutQuery,
+  RunQuery,
   SpanQuery,
   WorkerQuery,
 } from '@agentlightning/core/store';
@@ -163,7 +164,7 @@ function pageReaders({ store }: StoreRouteOptions): Readonly<Record<ListOperatio
     queryWorkers: (query: WorkerQuery) => store.streamWorkers(query),
     queryResources: (query: ResourcesQuery) => store.streamResources(query),
     querySpans: (query: SpanQuery) => store.streamSpans(query),
-    queryRuns: (query: { readonly limit?: number; readonly offset?: number }) => store.streamRuns(query),
+    queryRuns: (query: RunQuery) => store.streamRuns(query),
     queryMetrics: (runId: string, query: MetricQuery) => store.streamMetrics(runId, query),
   };
 }

@@ -3,20 +3,20 @@ import type { FineTuneExample } from '@agentlightning/algorithms';
 import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms/internal';
 import type { JsonObject, JsonValue, Span, Store } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
-import { findReview, isJsonObject, uncapturedModelCall } from '@agentlightning/core/internal';
+import { feedbackFromSpan, findReview, isJsonObject, uncapturedModelCall } from '@agentlightning/core/internal';
 import { findFeedback, findFinalReward, joinModelCalls, readProductionMetadata } from '@agentlightning/core/spans';
 import { readFinishedRollouts } from '../results/finished-rollout.ts';
 import { goodReward, withReward } from './annotated-groups.ts';
-
-/** The part of a data set that a line belongs to. */
-export type DatasetPart = 'train' | 'test';
+import type { DatasetFormat, DatasetPart } from './named-dataset.ts';
 
 /** The examples of a data set from the traces of a deployment. */
 export interface ProductionChoice {
   readonly deployment: string;
   /** Start of the traces, in Unix milliseconds; null for all. */
   readonly fromMs: number | null;
-  readonly format: 'chat' | 'preference' | 'tasks';
+  /** Traces that ended at or after this time, and feedback since then, do not count. In Unix milliseconds. */
+  readonly untilMs: number;
+  readonly format: DatasetFormat;
   /** The service or library that reads the lines; tasks have one form. */
   readonly style: 'openai' | 'trl';
   /** Minimum score; null takes 0.5 for `chat` and none for `tasks`. */
@@ -102,7 +102,8 @@ async function* judgedTraces(store: Store, choice: ProductionChoice): AsyncGener
     runId: choice.deployment,
     modeIn: ['production'],
     statusIn: ['succeeded'],
-    ...(choice.fromMs === null ? {} : { startTimeFromMs: choice.fromMs }),
+    endTimeBeforeMs: choice.untilMs,
+    ...(choice.fromMs === null ? {} : { endTimeFromMs: choice.fromMs }),
   });
   for (let start = 0; start < items.length; start += batchSize) {
     for (const finished of await readFinishedRollouts(store, items.slice(start, start + batchSize))) {
@@ -111,7 +112,8 @@ async function* judgedTraces(store: Store, choice: ProductionChoice): AsyncGener
   }
 }
 
-function judgedTrace({ rollout, attemptId, spans }: CollectedRollout, choice: ProductionChoice): JudgedTrace {
+function judgedTrace({ rollout, attemptId, spans: all }: CollectedRollout, choice: ProductionChoice): JudgedTrace {
+  const spans = all.filter((span) => feedbackFromSpan(span) === null || (span.startTimeMs ?? 0) < choice.untilMs);
   const { label } = findReview(spans);
   // The review of the team counts more than the feedback of users.
   const reviewed = label === null ? null : label === 'good' ? goodReward : 0;
@@ -123,7 +125,8 @@ function judgedTrace({ rollout, attemptId, spans }: CollectedRollout, choice: Pr
     collected: { rollout, attemptId, spans: withConversations(spans) },
     part: shareOf(own ?? rollout.rolloutId) < choice.testShare ? 'test' : 'train',
     score,
-    correction: corrections.at(-1) ?? null,
+    // An empty one removes an earlier one.
+    correction: corrections.at(-1) || null,
   };
 }
 

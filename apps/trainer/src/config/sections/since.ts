@@ -1,0 +1,15 @@
+const durationPattern = /^(\d+(?:\.\d+)?)([smhd])$/;
+const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * The time that the text of `since` means.
+ *
+ * @param untilMs - the time that a duration counts back from
+ * @returns null for text that is neither a duration nor a date
+ */
+export function sinceMs(text: string, untilMs: number): number | null {
+  const [, amount, unit] = durationPattern.exec(text) ?? [];
+  if (amount !== undefined) return untilMs - Number(amount) * (unitsMs[unit ?? ''] ?? 0);
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? null : date;
+}
