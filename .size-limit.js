@@ -12,14 +12,19 @@ const kilobyte = 1000;
 
 const core = '@agentlightning/core';
 
-function entry(name, { path, limit, ignore = [] }) {
+function entry(name, { path, limit, ignore = [], external = [] }) {
   return {
     name,
     path,
     limit: `${limit} B`,
     ignore,
     gzip: true,
-    modifyEsbuildConfig: (config) => ({ ...config, platform: 'node', format: 'esm' }),
+    modifyEsbuildConfig: (config) => ({
+      ...config,
+      platform: 'node',
+      format: 'esm',
+      external: [...(config.external ?? []), ...external],
+    }),
   };
 }
 
@@ -42,9 +47,15 @@ export default [
   ...adapter('ai-sdk', ['ai']),
   ...adapter('mastra', ['@mastra/core']),
   ...adapter('claude-agent-sdk', ['@anthropic-ai/claude-agent-sdk']),
+  // Other pages are loaded when they are opened.
   entry('@agentlightning/dashboard, first page', {
     path: 'apps/dashboard/dist/web/assets/index-*.js',
-    limit: 250 * kilobyte,
+    limit: 115 * kilobyte,
+    external: ['./*'],
+  }),
+  entry('@agentlightning/dashboard, all pages', {
+    path: 'apps/dashboard/dist/web/assets/index-*.js',
+    limit: 255 * kilobyte,
   }),
   entry('@agentlightning/rewards', {
     path: 'packages/rewards/dist/index.js',
