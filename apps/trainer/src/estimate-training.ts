@@ -45,7 +45,8 @@ export async function estimateTraining(
   // The small training has a separate store.
   const tasks = await readAllTasks(config);
   const folder = await mkdtemp(path.join(tmpdir(), 'agentlightning-estimate-'));
-  const small = smallConfig({ ...config, tasks }, folder);
+  const guards = await readGuards(config);
+  const small = smallConfig({ ...config, tasks, evaluation: { ...config.evaluation, guards } }, folder);
   const watch = new Stopwatch();
   const runId = newId('run');
   try {
@@ -66,6 +67,7 @@ export async function estimateTraining(
         usage,
         rollouts: totalRollouts,
         heldOut: tasks.test.length,
+        guards: Object.values(guards).map(({ length }) => length),
         measured: watch.measured(small),
       });
     } finally {
@@ -74,6 +76,13 @@ export async function estimateTraining(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function readGuards(config: ResolvedConfig): Promise<Readonly<Record<string, readonly JsonValue[]>>> {
+  const entries = Object.entries(config.evaluation.guards).map(
+    async ([name, source]) => [name, await readConfiguredTasks(source, config)] as const,
+  );
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 async function readAllTasks(config: ResolvedConfig): Promise<{
@@ -161,6 +170,8 @@ function extended(
     readonly usage: readonly ModelUsage[];
     readonly rollouts: number;
     readonly heldOut: number;
+    /** The number of tasks of each guard. */
+    readonly guards: readonly number[];
     readonly measured: Measured;
   },
 ): TrainingEstimate {
@@ -168,7 +179,8 @@ function extended(
   const { run, measured } = small;
   const largerStep = tasksPerStep / Math.min(tasksPerStep, fewTasks.step);
   const evaluations = 2 + (evaluation.every === 0 ? 0 : Math.floor(steps / evaluation.every));
-  const evaluatedTasks = evaluations * Math.min(small.heldOut, evaluation.tasks);
+  const guarded = small.guards.reduce((sum, tasks) => sum + Math.min(tasks, evaluation.tasks), 0);
+  const evaluatedTasks = evaluations * Math.min(small.heldOut, evaluation.tasks) + 2 * guarded;
   const rollouts = steps * tasksPerStep * groupSizeOf(config.policies) + evaluatedTasks * evaluation.rolloutsPerTask;
   const share = rollouts / Math.max(1, small.rollouts);
   const usage = small.usage.map((used) => ({

@@ -1,4 +1,4 @@
-import { judgeImprovement } from '../diagnosis/verdict.ts';
+import { judgeBySettings } from '../diagnosis/verdict.ts';
 import { measure } from '../evaluation/evaluate.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
@@ -27,7 +27,7 @@ export async function evaluateGuardsAfter(session: TrainingSession, state: RunSt
     if (guard === undefined) continue;
     const key = `guard-${name}-after-${state.finishedStep}-with-${step}`;
     const after = await measure(session, { phase: 'after', step, key, tasks });
-    const { verdict } = judgeImprovement(guard.before, after, session.config.evaluation.maxMissingShare);
+    const { verdict } = judgeBySettings(guard.before, after, session.config);
     guards[name] = { ...guard, after, verdict };
   }
   return { ...state, guards };
@@ -38,7 +38,7 @@ export function guardTexts({ guards = {} }: Pick<RunState, 'guards'>): readonly 
   return Object.entries(guards).flatMap(([name, { before, after, verdict }]) => {
     if (after === null || verdict === 'better' || verdict === 'not-significant') return [];
     const change = `on the guard ${name}, the reward is ${after.reward.toFixed(2)} after training and was ${before.reward.toFixed(2)}`;
-    const reason = verdict === 'worse' ? 'significantly worse' : 'and too many rewards are missing to compare them';
+    const reason = verdict === 'worse' ? 'significantly worse' : 'and both cannot be compared';
     return [`${change}, ${reason}: \`agl deploy\` refuses the version unless the fall is accepted`];
   });
 }

@@ -62,7 +62,8 @@ async function originsOf(
   // A process that was killed while it created a run leaves an empty state.
   if (resume !== null && Object.keys((await store.getRun(resume)).state).length > 0) return { from: null };
   const { from } = config.checkpoints;
-  const [teachers = {}] = await Promise.all(stageConfigs(config).map((stage) => findTeachers(store, stage)));
+  const found = await Promise.all(stageConfigs(config).map((stage) => findTeachers(store, stage)));
+  const teachers = Object.assign({}, ...found) as Awaited<ReturnType<typeof findTeachers>>;
   return {
     from: from === null ? null : await findWarmStart(store, from, config),
     ...(Object.keys(teachers).length === 0 ? {} : { teachers }),

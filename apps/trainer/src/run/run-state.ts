@@ -2,6 +2,7 @@ import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/
 import { parse } from '@agentlightning/core/internal';
 import {
   type CompletionReason,
+  completionReasons,
   type EvaluationSummary,
   evaluationSummarySchema,
   type PublicationRecord,
@@ -34,7 +35,7 @@ export interface RunState {
   readonly steps: number | null;
   /** The checkpoint of another run that the run began with; null when it began with the base model. */
   readonly from: WarmStart | null;
-  /** The checkpoints of other runs that the policies learn from, by policy, as they were when the run began. @default {} */
+  /** The checkpoints of other runs that the policies learn from, by policy and stage, as they were when the run began. @default {} */
   readonly teachers?: Readonly<Record<string, TeacherCheckpoint>>;
   /** The last finished training step; 0 before the first. */
   readonly finishedStep: number;
@@ -150,7 +151,7 @@ const savedStep: z.ZodType<SavedStep> = z.union([
 const stageRecord: z.ZodType<StageRecord> = z.object({
   firstStep: z.int().min(0),
   start: savedStep.nullable(),
-  ended: z.enum(['goal', 'warning', 'patience', 'steps']).nullable(),
+  ended: z.enum(completionReasons).nullable(),
 });
 
 const noEffort: RunEffort = { seconds: 0, trainingTokens: 0 };

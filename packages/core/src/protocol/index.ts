@@ -102,6 +102,7 @@ export type {
   TrainingSummary,
   UnsolvedTask,
 } from './records/training-event.ts';
+export { completionReasons } from './records/training-event.ts';
 export {
   evaluationSummarySchema,
   type FailedEvent,

@@ -67,7 +67,11 @@ type AnyOptions<TTask> = McpEnvironmentOptions<TTask> & Partial<Pick<RewardedMcp
  *   args: ['-y', '@modelcontextprotocol/server-memory'],
  *   env: { MEMORY_FILE_PATH: '{folder}/memory.jsonl' },
  * });
- * export default defineConfig({ agent: playEnvironment(memory), reward, tasks: 'tasks.jsonl' });
+ * export default defineConfig({
+ *   agent: playEnvironment(memory),
+ *   reward,
+ *   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
+ * });
  * ```
  */
 export function mcpEnvironment<TTask>(options: RewardedMcpOptions<TTask>): EnvironmentFactory<TTask, true>;

@@ -29,7 +29,7 @@ export interface PlayOptions extends WithEnvironmentOptions {
  * ```ts
  * export default defineConfig({
  *   agent: playEnvironment(openEnvironment({ url: 'http://127.0.0.1:8000' }), { maxTurns: 20 }),
- *   tasks: 'tasks.jsonl',
+ *   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
  * });
  * ```
  */

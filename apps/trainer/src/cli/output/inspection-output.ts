@@ -1,3 +1,4 @@
+import { completionReasons } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 
 const time = z.iso.datetime();
@@ -99,7 +100,7 @@ export const runLine: z.ZodType = z.strictObject({
         first_step: z.int(),
         last_step: z.int(),
         start_step: z.int().nullable().describe('the step of the checkpoint that it began with'),
-        ended: z.enum(['goal', 'warning', 'patience', 'steps']).nullable(),
+        ended: z.enum(completionReasons).nullable(),
       }),
     )
     .optional()

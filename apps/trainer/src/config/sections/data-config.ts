@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { JsonObject } from '@agentlightning/core';
 import { z } from 'zod';
-import { sinceMs } from './since.ts';
+import { sinceSchema } from './since.ts';
 import { type StoredDataset, storedDatasetSchema } from './stored-tasks.ts';
 
 /** Selection of stored rollouts. */
@@ -61,10 +61,7 @@ export const dataSchema: z.ZodType<DataSource> = z.union(
     z.strictObject({
       run: z.string().min(1),
       minScore: z.number().exactOptional(),
-      since: z
-        .string()
-        .refine((text) => sinceMs(text, 0) !== null, { error: 'must be a duration such as 7d, or a date' })
-        .exactOptional(),
+      since: z.exactOptional(sinceSchema),
     }),
   ],
   { error: 'must be the path of a JSON-lines file, fromRun(…), or fromStore({ dataset: "name@1" })' },

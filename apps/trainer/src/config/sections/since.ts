@@ -1,3 +1,10 @@
+import { z } from 'zod';
+
+/** Validates the text of `since`. */
+export const sinceSchema: z.ZodType<string> = z
+  .string()
+  .refine((text) => sinceMs(text, 0) !== null, { error: 'must be a duration such as 7d, or a date' });
+
 const durationPattern = /^(\d+(?:\.\d+)?)([smhd])$/;
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

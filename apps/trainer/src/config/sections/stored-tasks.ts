@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sinceMs } from './since.ts';
+import { sinceSchema } from './since.ts';
 
 /** A version of a data set in the store. */
 export interface StoredDataset {
@@ -60,10 +60,7 @@ export const storedTasksSchema: z.ZodType<StoredTasks> = z.union([
   storedDatasetSchema,
   z.strictObject({
     from: z.string().min(1),
-    since: z
-      .string()
-      .refine((text) => sinceMs(text, 0) !== null, { error: 'must be a duration such as 7d, or a date' })
-      .exactOptional(),
+    since: z.exactOptional(sinceSchema),
     minScore: z.number().exactOptional(),
     part: part.exactOptional(),
     testShare: z.number().gt(0).lt(1).exactOptional(),
