@@ -120,9 +120,9 @@ test('a run trains on tasks of the store, and a resumed run has the same ones in
   const more = await trainSmall(smallTrainer(folder, { ...changes, steps: 2 }), { resume: 'drawn' });
   expect(more.error).toBeNull();
   // A new run has the later ones.
-  const second = await trainSmall(smallTrainer(folder, changes), { runId: 'again' });
+  const second = await trainSmall(smallTrainer(folder, changes), { runId: 'from-dataset' });
   expect(second.error).toBeNull();
-  expect((await store.getRun('again')).config['rollouts']).toMatchObject({
+  expect((await store.getRun('from-dataset')).config['rollouts']).toMatchObject({
     'tasks.train': expect.stringContaining('6 tasks'),
   });
   // A run whose traces were deleted cannot continue with others.
@@ -156,7 +156,7 @@ test('a training without new rollouts learns from a data set, and is refused whe
   });
   const [line] = (await store.queryRollouts({ runId: 'chats@1', modeIn: ['train'] })).items;
   await store.updateRollout(line?.rolloutId ?? '', { input: chat(4) });
-  await expect(train('again')).rejects.toMatchObject({ code: 'CONFLICT' });
+  await expect(train('changed-dataset')).rejects.toMatchObject({ code: 'CONFLICT' });
 });
 
 test('an unknown data set, an unknown deployment and examples instead of tasks are refused before a run begins', async () => {
