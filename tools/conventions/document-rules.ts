@@ -119,15 +119,15 @@ const decisionsAreNumbered: Convention = {
 /** The greatest number of words of a README; longer texts are pages of the manual, in apps/docs/content. */
 const maxReadmeWords = 600;
 
-/** Other limits: the entrance for every visitor, and the index of the decisions. */
-const maxWordsByReadme: Readonly<Record<string, number>> = { 'README.md': 1500, [decisionIndex]: 2000 };
+/** The greatest number of words of the index of decisions: what a newcomer reads in ten minutes. */
+const maxWordsOfDecisionIndex = 2000;
 
 const readmesAreShort: Convention = {
   name: 'a README is short; its manual is on the documentation site',
   findProblems: () =>
     listFiles((path) => /(^|\/)README\.md$/.test(path) && !path.startsWith('docs/reports/')).flatMap((path) => {
       const words = wordsOf(readText(path));
-      const limit = maxWordsByReadme[path] ?? maxReadmeWords;
+      const limit = path === decisionIndex ? maxWordsOfDecisionIndex : maxReadmeWords;
       return words <= limit
         ? []
         : [`${path}: ${words} words, at most ${limit}. Move its manual to a page in apps/docs/content.`];

@@ -7,6 +7,7 @@ import type { Page } from './page.ts';
 const order = [
   'learn/tutorial',
   'learn/concepts',
+  'learn/results',
   'learn/comparison',
   'learn/migration',
   'guides/tools',
