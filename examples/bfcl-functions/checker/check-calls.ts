@@ -84,5 +84,5 @@ function checkArguments(
     const isRight = choices !== undefined && isList(choices) && isAccepted(value, parameter, choices);
     return isRight ? [] : [`The argument ${name} is wrong.`];
   });
-  return { share: names.size === 0 ? 1 : 1 - problems.length / names.size, problems };
+  return { share: names.size === 0 ? 1 : (names.size - problems.length) / names.size, problems };
 }
