@@ -72,8 +72,8 @@ test('the tools of an MCP environment are those that it lists', async () => {
 
 test.each([
   ['a reward that is a Boolean', () => observed({ reply: 'right' }, true, true), 1],
-  ['no reward', () => observed({ reply: 'go on' }), null],
-  ['neither reward nor end', () => ({ type: 'observation', data: { observation: { reply: 'go on' } } }), null],
+  ['no reward', () => observed({ reply: 'continue' }), null],
+  ['neither reward nor end', () => ({ type: 'observation', data: { observation: { reply: 'continue' } } }), null],
 ])('a server may send %s', async (_, step, reward) => {
   expect(await acted({ step })).toMatchObject({ reward });
 });
