@@ -23,11 +23,15 @@ export interface PythonEnvironmentOptions {
 
 /** The environments of the packages that have interop tests. */
 export const interopEnvironments: Readonly<
-  Record<'agentlightning 0.3.0' | 'agentlightning 1.0.2' | 'openenv 0.10.0', PythonEnvironmentOptions>
+  Record<
+    'agentlightning 0.3.0' | 'agentlightning 1.0.2' | 'openenv 0.10.0' | 'verifiers 0.4.0',
+    PythonEnvironmentOptions
+  >
 > = {
   'agentlightning 0.3.0': interopOf('store'),
   'agentlightning 1.0.2': interopOf('gateway'),
   'openenv 0.10.0': interopOf('environments'),
+  'verifiers 0.4.0': interopOf('environments', 'verifiers-requirements.txt'),
 };
 
 /** All environments, for `pnpm verify` to make before the tests. */
@@ -128,10 +132,10 @@ async function install([program = '', ...args]: readonly string[]): Promise<void
   await run(program, args, { timeout: 30 * 60_000, maxBuffer: 2 ** 26 });
 }
 
-function interopOf(name: string): PythonEnvironmentOptions {
-  const folder = join(import.meta.dirname, '../packages', name);
+function interopOf(name: string, file = 'requirements.txt'): PythonEnvironmentOptions {
+  const folder = join(import.meta.dirname, '../packages', name, 'test/interop');
   return {
-    requirements: join(folder, 'test/interop/requirements.txt'),
+    requirements: join(folder, file),
     cacheFolder: cacheFolderOf(name),
   };
 }

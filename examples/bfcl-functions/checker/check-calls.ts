@@ -15,6 +15,8 @@ export interface CheckedCalls {
   readonly isCorrect: boolean;
   /** The share of what is right, between 0 and 1: the decision to call, the function, each argument. */
   readonly progress: number;
+  /** What is wrong, without what would be right; null for a correct call. */
+  readonly problem: string | null;
 }
 
 /** The name of a function in OpenAI's API, which does not allow dots. */
@@ -24,17 +26,24 @@ export function apiName(name: string): string {
 
 /** Compares the calls of a model with the right one, by the rules of the leaderboard for single calls in Python. */
 export function checkCalls({ functions, expected }: BfclTask, calls: readonly FunctionCall[]): CheckedCalls {
-  if (expected === null) return { isCorrect: calls.length === 0, progress: calls.length === 0 ? 1 : 0 };
+  if (expected === null) return decision(calls.length === 0, 'No function fits the question. Do not call one.');
   const [call] = calls;
-  if (call === undefined) return { isCorrect: false, progress: 0 };
+  if (call === undefined) return decision(false, 'No function was called. Call one.');
   const [name, accepted] = expectedCall(expected);
   const description = functions.find((candidate) => candidate.name === name);
-  const given = argumentsOf(call);
-  if (description === undefined || given === null || call.name !== apiName(name)) {
-    return { isCorrect: false, progress: 0.2 };
+  if (description === undefined || call.name !== apiName(name)) {
+    return { isCorrect: false, progress: 0.2, problem: `${call.name} is not the right function.` };
   }
-  const share = correctShare(given, accepted, description);
-  return { isCorrect: calls.length === 1 && share === 1, progress: 0.4 + 0.6 * share };
+  const given = argumentsOf(call);
+  if (given === null) return { isCorrect: false, progress: 0.2, problem: 'The arguments are not valid JSON.' };
+  const { share, problems } = checkArguments(given, accepted, description);
+  const extra = calls.length === 1 ? [] : ['More than one function was called.'];
+  const problem = [...problems, ...extra].join(' ');
+  return { isCorrect: problem === '', progress: 0.4 + 0.6 * share, problem: problem === '' ? null : problem };
+}
+
+function decision(isRight: boolean, problem: string): CheckedCalls {
+  return { isCorrect: isRight, progress: isRight ? 1 : 0, problem: isRight ? null : problem };
 }
 
 type Arguments = Readonly<Record<string, PythonValue>>;
@@ -55,18 +64,25 @@ function argumentsOf(call: FunctionCall): Arguments | null {
   }
 }
 
-/** The share of parameters, given or accepted, whose argument is accepted; an optional one may be absent. */
-function correctShare(given: Arguments, accepted: Arguments, { parameters }: FunctionDescription): number {
+/** The share of parameters, given or accepted, whose argument is accepted, and what is wrong with the others; an optional one may be absent. */
+function checkArguments(
+  given: Arguments,
+  accepted: Arguments,
+  { parameters }: FunctionDescription,
+): { readonly share: number; readonly problems: readonly string[] } {
   const names = new Set([...Object.keys(given), ...Object.keys(accepted), ...parameters.required]);
-  const correct = [...names].filter((name) => {
+  const problems = [...names].flatMap((name) => {
     const choices = accepted[name];
     const value = given[name];
     if (value === undefined) {
-      return !parameters.required.includes(name) && choices !== undefined && isList(choices) && choices.includes('');
+      const isOptional =
+        !parameters.required.includes(name) && choices !== undefined && isList(choices) && choices.includes('');
+      return isOptional ? [] : [`The argument ${name} is missing.`];
     }
     const parameter = parameters.properties[name];
-    if (parameter === undefined || choices === undefined || !isList(choices)) return false;
-    return isAccepted(value, parameter, choices);
+    if (parameter === undefined) return [`There is no parameter ${name}.`];
+    const isRight = choices !== undefined && isList(choices) && isAccepted(value, parameter, choices);
+    return isRight ? [] : [`The argument ${name} is wrong.`];
   });
-  return names.size === 0 ? 1 : correct.length / names.size;
+  return { share: names.size === 0 ? 1 : (names.size - problems.length) / names.size, problems };
 }

@@ -49,30 +49,47 @@ test('the functions are tools in the terms of the API', () => {
 });
 
 test.each<
-  [string, { readonly calls: readonly FunctionCall[]; readonly isCorrect: boolean; readonly progress: number }]
+  [string, { readonly calls: readonly FunctionCall[]; readonly progress: number; readonly problem: string | null }]
 >([
-  ['all right', { calls: right, isCorrect: true, progress: 1 }],
+  ['all right', { calls: right, progress: 1, problem: null }],
   [
     'an optional argument is present',
-    { calls: triangle('{"base": 10, "height": 5.5, "unit": "Units."}'), isCorrect: true, progress: 1 },
+    { calls: triangle('{"base": 10, "height": 5.5, "unit": "Units."}'), progress: 1, problem: null },
   ],
   [
     'a float instead of an integer',
-    { calls: triangle('{"base": 10.0, "height": 5.5}'), isCorrect: false, progress: 0.8 },
+    { calls: triangle('{"base": 10.0, "height": 5.5}'), progress: 0.8, problem: 'The argument base is wrong.' },
   ],
-  ['one of two is missing', { calls: triangle('{"base": 10}'), isCorrect: false, progress: 0.8 }],
-  ['two calls', { calls: [...right, ...right], isCorrect: false, progress: 1 }],
-  ['another function', { calls: [{ ...right[0], name: 'area' }], isCorrect: false, progress: 0.2 }],
-  ['arguments that are not JSON', { calls: triangle('{"base": 10'), isCorrect: false, progress: 0.2 }],
-  ['no call', { calls: [], isCorrect: false, progress: 0 }],
-])('%s', (_, { calls, isCorrect, progress }) => {
+  [
+    'one of two is missing',
+    { calls: triangle('{"base": 10}'), progress: 0.8, problem: 'The argument height is missing.' },
+  ],
+  [
+    'an unknown parameter',
+    {
+      calls: triangle('{"base": 10, "height": 5.5, "width": 2}'),
+      progress: 0.85,
+      problem: 'There is no parameter width.',
+    },
+  ],
+  ['two calls', { calls: [...right, ...right], progress: 1, problem: 'More than one function was called.' }],
+  [
+    'another function',
+    { calls: [{ ...right[0], name: 'area' }], progress: 0.2, problem: 'area is not the right function.' },
+  ],
+  [
+    'arguments that are not JSON',
+    { calls: triangle('{"base": 10'), progress: 0.2, problem: 'The arguments are not valid JSON.' },
+  ],
+  ['no call', { calls: [], progress: 0, problem: 'No function was called. Call one.' }],
+])('%s', (_, { calls, progress, problem }) => {
   const judged = checkCalls(task, calls);
-  expect(judged.isCorrect).toBe(isCorrect);
-  expect(judged.progress).toBeCloseTo(progress, 10);
+  expect(judged).toEqual({ isCorrect: problem === null, progress: expect.closeTo(progress, 10), problem });
 });
 
 test('where no function fits, the right response has no call', () => {
   const irrelevant = { ...task, expected: null };
   expect(checkCalls(irrelevant, []).isCorrect).toBe(true);
-  expect(checkCalls(irrelevant, triangle('{}'))).toEqual({ isCorrect: false, progress: 0 });
+  const problem = 'No function fits the question. Do not call one.';
+  expect(checkCalls(irrelevant, triangle('{}'))).toEqual({ isCorrect: false, progress: 0, problem });
 });

@@ -17,3 +17,5 @@ export type { OpenEnvironmentOptions } from './openenv/open-environment.ts';
 export { openEnvironment } from './openenv/open-environment.ts';
 export type { PlayOptions } from './play/play-environment.ts';
 export { playEnvironment } from './play/play-environment.ts';
+export type { VerifiersEnvironment, VerifiersOptions, VerifiersTask } from './verifiers-environment.ts';
+export { verifiersEnvironment } from './verifiers-environment.ts';

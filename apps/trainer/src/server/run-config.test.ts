@@ -68,3 +68,10 @@ test('a client chooses seed, tags and prices of its run, but neither folder nor 
   const request = { data: { train: 'a', test: 'b' }, training: { run: { dataDir: '/elsewhere' } } };
   expect(() => parseRunRequest(request)).toThrow(/dataDir/);
 });
+
+test('stages are refused with the remedy', () => {
+  const request = { data: { train: 'a', test: 'b' }, training: { stages: [{ algorithm: 'grpo', steps: 1 }] } };
+  expect(() => parseRunRequest(request)).toThrow(
+    /training.stages: .* create a run for each, with `checkpoints: \{ from/,
+  );
+});

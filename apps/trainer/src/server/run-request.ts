@@ -46,11 +46,18 @@ function runnerTimeoutOf(limits: unknown): number {
 /** The longest wait of a run for a runner, in milliseconds. */
 const maxRunnerTimeoutMs = 3_600_000;
 
+const oneStage =
+  'a run of a server has one stage: create a run for each, with `checkpoints: { from: "<former run>@best" }` in the next one';
+
 const requestShape = {
   name: z.string().min(1).max(200).default('run'),
   data: z.strictObject({ train: z.string(), test: z.string() }),
   training: z
-    .strictObject({ ...unknownValues(trainingKeys), run: z.strictObject(unknownValues(runKeys)).optional() })
+    .strictObject({
+      ...unknownValues(trainingKeys),
+      run: z.strictObject(unknownValues(runKeys)).optional(),
+      stages: z.undefined({ error: oneStage }).optional(),
+    })
     .default({}),
 };
 

@@ -4,7 +4,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { errorMessage } from '@agentlightning/core/internal';
 import { ReadBuffer, serializeMessage, type Transport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
-import { guardProcess, hasProcessGroups } from './process-guard.ts';
+import { guardProcess, hasProcessGroups } from '../process/process-guard.ts';
 
 /**
  * The program of an MCP server. `{folder}` in `args`, `env` and `cwd` stands for a new folder, which is removed with the server: use it for

@@ -52,7 +52,7 @@ export async function callModel(request: JsonObject): Promise<ChatMessage> {
 }
 
 /** An error response of the model. The runner decides by its status whether the agent is responsible. */
-class ModelCallError extends AgentLightningError {
+export class ModelCallError extends AgentLightningError {
   readonly status: number;
 
   constructor(status: number, text: string) {
@@ -61,7 +61,8 @@ class ModelCallError extends AgentLightningError {
   }
 }
 
-function noModel(): AgentLightningError {
+/** There is not a rollout with a model. */
+export function noModel(): AgentLightningError {
   return new AgentLightningError({
     code: 'OUTSIDE_ROLLOUT',
     message: 'An environment is played by the model of a rollout, and no rollout has one here',
