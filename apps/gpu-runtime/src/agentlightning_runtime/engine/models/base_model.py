@@ -172,6 +172,7 @@ class BaseModel:
             max_lora_rank=MAX_LORA_RANK,
             parameter_count=sum(weight.numel() for weight in loaded.causal_lm.parameters()),
             lora_target_modules=lora_target_modules(loaded.causal_lm),
+            reads_images=loaded.images is not None,
         )
 
 
