@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,3 +189,12 @@ def test_a_placeholder_that_the_model_wrote_is_no_image(tmp_path: Path) -> None:
         Batch([a_datum_of(prompt, [PART, 6], [image])]), use_reference=False, progress=no_progress
     )
     assert np.isfinite(found.logprobs[0]).all()
+
+
+def test_images_after_the_last_trained_token_are_not_computed(tmp_path: Path) -> None:
+    first, later = an_image(1), an_image(2)
+    short = a_datum_of(a_prompt(first, [5]), [6, 7], [first])
+    tokens = np.concatenate([short.token_ids, np.array(a_prompt([8], later, [9]), dtype=np.int32)])
+    batch = Batch([short, replace(short, token_ids=tokens, images=[first, later])])
+    found = a_model(tmp_path).forward(batch, use_reference=False, progress=no_progress).logprobs
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-6)

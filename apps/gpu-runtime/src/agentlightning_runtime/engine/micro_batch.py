@@ -84,7 +84,10 @@ def examples_of(batch: Batch, reader: ImageReader | None = None, *, only_weighte
         if datum.trained_tokens == 0 or (only_weighted and not np.any(datum.weights)):
             continue
         positions = np.concatenate([np.arange(span.start, span.end, dtype=np.int64) for span in datum.trained])
-        examples.append(Example(index, datum, positions, _placed(index, datum, reader) if datum.images else ()))
+        images = _placed(index, datum, reader) if datum.images else ()
+        last = int(positions[-1])
+        # Those after the last trained token are not computed.
+        examples.append(Example(index, datum, positions, [each for each in images if each.start < last]))
     return examples
 
 
