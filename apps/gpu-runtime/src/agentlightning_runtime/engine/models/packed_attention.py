@@ -49,7 +49,7 @@ def is_packable(causal_lm: PreTrainedModel) -> bool:
 
 
 def use_packed_attention(causal_lm: PreTrainedModel) -> bool:
-    """Makes a model attend by segments, if it can; returns whether it can. Towers of images are left as they are."""
+    """Makes a model attend by segments, if it can; returns whether it can. Vision towers are unchanged."""
     can_pack = is_packable(causal_lm)
     if can_pack:
         causal_lm.get_decoder().set_attn_implementation(PACKED_ATTENTION)
