@@ -47,7 +47,7 @@ def a_datum_of(prompt: Sequence[int], response: Sequence[int], images: Sequence[
         trained=[TrainedSpan(len(prompt), len(prompt) + len(response))],
         sampling_logprobs=-5 * ones,
         advantages=ones,
-        weights=ones / len(response),
+        weights=ones / np.float32(len(response)),
         temperature=1.0,
         images=images,
     )
