@@ -161,7 +161,7 @@ def test_one_number_stands_for_all_trained_tokens_or_for_those_of_an_interval() 
     datum.sampling_logprobs = floats(-1, -1, -1, -1, -1)
     datum.advantages = floats(2)
     datum.weights = floats(3, 4)
-    [checked] = check_batch([datum], BatchRules(BASE, {})).data
+    [checked] = check_batch(batch_pb2.Batch(data=[datum]), BatchRules(BASE, {})).data
     assert checked.advantages.tolist() == [2, 2, 2, 2, 2]
     assert checked.weights.tolist() == [3, 3, 4, 4, 4]
 

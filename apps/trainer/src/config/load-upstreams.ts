@@ -14,6 +14,7 @@ const entrySchema = z.strictObject({
   id: z.string().exactOptional(),
   allowInsecureKey: z.boolean().exactOptional(),
   capture: z.enum(['tokens', 'text']).exactOptional(),
+  readsImages: z.boolean().exactOptional(),
   apis: z.array(z.enum(['responses', 'messages'])).exactOptional(),
   maxConcurrent: z.int().min(1).exactOptional(),
   maxQueued: z.int().min(0).exactOptional(),

@@ -32,6 +32,8 @@ export interface ServedPolicy {
   readonly name: string | null;
   /** The agents whose calls it receives; calls of other agents are sent to the first policy. */
   readonly agents: readonly string[];
+  /** Whether it is trained on images. */
+  readonly readsImages: boolean;
   /** Further names by which agents request it. */
   readonly modelNames: readonly string[];
 }
@@ -51,10 +53,11 @@ export async function openGateway(options: {
   readonly registerUpstreams: RegisterUpstreams | null;
 }): Promise<OpenGateway> {
   const { config, store, run, policies, inferenceKey, wait, registerUpstreams } = options;
-  const upstream = policies.map(({ endpoint, name, agents, modelNames }) => ({
+  const upstream = policies.map(({ endpoint, name, agents, modelNames, readsImages }) => ({
     baseUrl: endpoint.baseUrl,
     model: endpoint.model,
     agents,
+    readsImages,
     apiKey: inferenceKey(endpoint),
     names: [...(name === null ? [] : [name]), ...modelNames],
   }));

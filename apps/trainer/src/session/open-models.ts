@@ -19,6 +19,8 @@ import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 /** A policy's model and its reference model. */
 export interface OpenModel {
   readonly model: RuntimeModel;
+  /** Whether it is trained on images. */
+  readonly readsImages: boolean;
   /** Returns the initial model, for a KL term. */
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
 }
@@ -51,8 +53,10 @@ export async function openModel(
   const { start } = presentStage(state);
   const initialCheckpoint = (start ?? state.from)?.uris[policyKey(policy)];
   if (initialCheckpoint !== undefined) assertOfProject(initialCheckpoint, config.project);
+  const baseModel = chooseBaseModel(policy.baseModel ?? config.runtime.model, capabilities);
+  const readsImages = capabilities.models.find(({ name }) => name === baseModel)?.readsImages ?? false;
   const origin: ModelOrigin = {
-    baseModel: chooseBaseModel(policy.baseModel ?? config.runtime.model, capabilities),
+    baseModel,
     seed,
     ...(initialCheckpoint === undefined ? {} : { initialCheckpoint }),
   };
@@ -64,15 +68,16 @@ export async function openModel(
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
   if (uri !== null) assertOwnCheckpoint(run.runId, await loadSaved(model, uri, source));
   else await assertUntrained(model, { runId: run.runId, isSaved: policy.algorithm !== null });
-  if (!hasOrigin) return { model, reference: () => Promise.reject(missingOrigin(source)) };
+  if (!hasOrigin) return { model, readsImages, reference: () => Promise.reject(missingOrigin(source)) };
   if (capabilities.features?.includes('reference_logprobs') === true) {
     const logprobs = (batch: TrainingBatch) => model.logprobs(batch, { useReference: true });
-    return { model, reference: () => Promise.resolve({ logprobs }) };
+    return { model, readsImages, reference: () => Promise.resolve({ logprobs }) };
   }
   // A second model, created on first use.
   let reference: Promise<TrainableModel> | null = null;
   return {
     model,
+    readsImages,
     reference: () => {
       const own = initialCheckpoint === undefined ? {} : modelOptions;
       reference ??= runtime.createModel({ ...origin, ...own, modelId: referenceName(qualifiedId, name) });

@@ -74,6 +74,7 @@ export function trainingDatum(input: DatumInput): TrainingDatum | null {
         : ofTurns(turns, trainedTokens, weightFactors).map((factor) => factor * weight),
     ...(valueTargets && { valueTargets: ofTurns(turns, trainedTokens, valueTargets) }),
     ...(samplingValues && { samplingValues: ofTurns(turns, trainedTokens, samplingValues) }),
+    ...(row.images && { images: row.images.map(({ url }) => url) }),
     temperature: row.temperature,
     rolloutId: trajectory.rolloutId,
     groupId: trajectory.groupId,

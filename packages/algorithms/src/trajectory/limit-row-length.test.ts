@@ -40,3 +40,10 @@ test('what has nothing trained left is dropped', () => {
   const { trajectory: short, dropped } = limitRowLength(trajectory, { maxTokens: 2, tooLong: 'truncate' });
   expect([short.rows, dropped]).toEqual([[], 2]);
 });
+
+test('images of turns that are cut off are dropped', () => {
+  const images = [0, 1].map((turn) => ({ url: `data:image/png;base64,${turn}`, turn }));
+  const rows = [{ ...aTrajectoryRow([{}, {}]), images }];
+  const { trajectory: short } = limitRowLength(aTrajectory({ rows }), { maxTokens: 5, tooLong: 'truncate' });
+  expect(short.rows[0]?.images).toEqual(images.slice(0, 1));
+});

@@ -62,5 +62,6 @@ function truncate(row: TrajectoryRow, maxTokens: number): TrajectoryRow | null {
     trained,
     samplingLogprobs: row.samplingLogprobs.slice(0, trainedTokens),
     temperature: row.temperature,
+    ...(row.images && { images: row.images.filter(({ turn }) => turn < trained.length) }),
   };
 }

@@ -1,4 +1,4 @@
-import type { TrainedInterval } from '@agentlightning/core/algorithm';
+import type { RowImage, TrainedInterval } from '@agentlightning/core/algorithm';
 
 /** A row under construction. Its tokens end with a response, which a prompt can continue. */
 export interface OpenRow {
@@ -6,6 +6,7 @@ export interface OpenRow {
   readonly trained: TrainedInterval[];
   readonly samplingLogprobs: number[];
   readonly temperature: number;
+  images?: readonly RowImage[];
 }
 
 /** Result of a lookup. */

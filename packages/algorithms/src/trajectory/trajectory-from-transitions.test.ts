@@ -239,3 +239,23 @@ describe('whatever the agent does', () => {
     );
   });
 });
+
+test('images belong to the turn that first has them, and equal tokens of another image are another row', () => {
+  const png = (name: string): string => `data:image/png;base64,${name}`;
+  const { trajectory, splits } = build([
+    turn(1, [[9, 9], [1]], { images: [png('a')] }),
+    turn(2, [[9, 9, 1, 9, 9], [2]], { images: [png('a'), png('b')] }),
+    turn(3, [[9, 9, 1, 9, 9], [3]], { images: [png('c'), png('b')] }),
+  ]);
+  expect(splits).toEqual({ same_prompt: 1 });
+  expect(trajectory.rows.map(({ images }) => images)).toEqual([
+    [
+      { url: png('a'), turn: 0 },
+      { url: png('b'), turn: 1 },
+    ],
+    [
+      { url: png('c'), turn: 0 },
+      { url: png('b'), turn: 0 },
+    ],
+  ]);
+});

@@ -99,7 +99,7 @@ function rowToContinue(
   if (!agents.has(transition.agentName)) reason = 'new_agent';
   if (isKnownPrompt) reason = 'same_prompt';
   for (const row of candidates) {
-    if (!startsWith(prompt, row.tokenIds)) continue;
+    if (!startsWith(prompt, row.tokenIds) || !startsWithImages(transition, row)) continue;
     if (row.temperature === transition.temperature) return { row, reason };
     reason = 'temperature_changed';
   }
@@ -113,14 +113,20 @@ function startsWith(prompt: readonly number[], tokenIds: readonly number[]): boo
   return true;
 }
 
+/** Different images have the same tokens. */
+function startsWithImages({ images = [] }: Transition, row: OpenRow): boolean {
+  return (row.images ?? []).every(({ url }, index) => url === images[index]);
+}
+
 /** Creates a row from a transition. */
 function newRow(transition: Transition): OpenRow {
-  const { promptTokenIds, responseTokenIds, responseLogprobs, temperature } = transition;
+  const { promptTokenIds, responseTokenIds, responseLogprobs, temperature, images } = transition;
   const row: OpenRow = {
     tokenIds: promptTokenIds.concat(responseTokenIds),
     trained: [],
     samplingLogprobs: responseLogprobs.slice(),
     temperature,
+    ...(images && { images: images.map((url) => ({ url, turn: 0 })) }),
   };
   noteTurn(row, transition);
   return row;
@@ -131,6 +137,8 @@ function extendRow(row: OpenRow, transition: Transition): void {
   for (let position = row.tokenIds.length; position < promptTokenIds.length; position += 1) {
     row.tokenIds.push(promptTokenIds[position] ?? 0);
   }
+  const added = transition.images?.slice(row.images?.length ?? 0) ?? [];
+  if (added.length > 0) row.images = (row.images ?? []).concat(added.map((url) => ({ url, turn: row.trained.length })));
   for (const tokenId of responseTokenIds) row.tokenIds.push(tokenId);
   for (const logprob of responseLogprobs) row.samplingLogprobs.push(logprob);
   noteTurn(row, transition);

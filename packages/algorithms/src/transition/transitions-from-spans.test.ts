@@ -294,3 +294,18 @@ test('a missing reward is null, unless `missingReward` gives its value', () => {
   expect(transitionsFromSpans([call(1)], { missingReward: -1 }).finalReward).toBe(-1);
   expect(transitionsFromSpans([call(1), reward(2, 0.5)], { missingReward: -1 }).finalReward).toBe(0.5);
 });
+
+test('a transition has the images of its request; without the request it is excluded', () => {
+  const url = 'data:image/png;base64,AAAA';
+  const request = { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] };
+  const { transitions, excluded } = transitionsFromSpans([
+    call(1, { imageCount: 1, request }),
+    call(2, { imageCount: 1, request: null }),
+    call(3, { request }),
+  ]);
+  expect(transitions.map(({ sequenceId, images }) => [sequenceId, images])).toEqual([
+    [1, [url]],
+    [3, undefined],
+  ]);
+  expect(excluded).toEqual({ missing_images: 1 });
+});

@@ -1,6 +1,7 @@
 import type { ModelCall, Span } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
 import type { Transition } from '@agentlightning/core/algorithm';
+import { promptImages } from '@agentlightning/core/internal';
 import type { ModelCallChoice } from '@agentlightning/core/spans';
 import { countReasons, type ReasonCounts } from '../base/reason-counts.ts';
 import { type CallChoice, CallChooser } from './call-choice.ts';
@@ -18,6 +19,7 @@ function exclusionReason(call: ModelCall, choice: ModelCallChoice): string | nul
   const { responseTokenIds, responseLogprobs } = choice;
   if (!call.isTrainable) return call.untrainableReason ?? 'untrainable';
   if (call.promptTokenIds.length === 0) return 'no_prompt_tokens';
+  if ((call.imageCount ?? 0) !== imagesOf(call).length) return 'missing_images';
   if (responseTokenIds.length === 0) return 'empty_response';
   if (responseLogprobs.length !== responseTokenIds.length) return 'missing_logprobs';
   if (!responseLogprobs.every((logprob) => Number.isFinite(logprob) && logprob <= logprobTolerance)) {
@@ -112,6 +114,11 @@ export function transitionsFromSpans(spans: readonly Span[], options: Transition
   };
 }
 
+/** The images of a call; only the request of a call that has any is parsed. */
+function imagesOf(call: ModelCall): readonly string[] {
+  return call.imageCount ? promptImages(call.request ?? {}).filter((url) => url !== null) : [];
+}
+
 function transition(call: ModelCall, choice: ModelCallChoice, reward: number | null): Transition {
   const { responsePolicyVersions: versions } = choice;
   return {
@@ -122,6 +129,7 @@ function transition(call: ModelCall, choice: ModelCallChoice, reward: number | n
     agentName: call.agentName,
     agentPath: call.agentPath,
     promptTokenIds: call.promptTokenIds,
+    ...(call.imageCount ? { images: imagesOf(call) } : {}),
     responseTokenIds: choice.responseTokenIds,
     responseLogprobs: choice.responseLogprobs.map((logprob) => Math.min(0, logprob)),
     temperature: call.temperature,

@@ -29,6 +29,16 @@ export interface TrajectoryRow {
   readonly samplingLogprobs: readonly number[];
   /** The sampling temperature, equal for all turns of a row. */
   readonly temperature: number;
+  /** The images of its tokens, in order. @default none */
+  readonly images?: readonly RowImage[];
+}
+
+/** An image of a row. */
+export interface RowImage {
+  /** Data URL with the file in base64. */
+  readonly url: string;
+  /** Index of the first trained interval whose prompt has it. */
+  readonly turn: number;
 }
 
 /** Training data of one finished rollout: token rows and reward. */

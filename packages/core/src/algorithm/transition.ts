@@ -14,6 +14,8 @@ export interface Transition {
   readonly agentPath: readonly string[] | null;
   /** Token ids of the prompt. */
   readonly promptTokenIds: readonly number[];
+  /** The prompt's images in order, as data URLs. @default none */
+  readonly images?: readonly string[];
   /** The sampled tokens. Never empty. */
   readonly responseTokenIds: readonly number[];
   /** Natural-log probabilities of the response tokens under the sampling policy; same length. */

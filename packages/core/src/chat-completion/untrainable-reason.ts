@@ -2,17 +2,23 @@ import type { JsonObject } from '../base/json.ts';
 import { objectsOf, textOf } from '../base/json-access.ts';
 import type { ModelCallChoice } from '../spans/model-call.ts';
 import type { CapturedResponse } from './captured-response.ts';
+import { isImagePart, isInlineImage, promptImages } from './prompt-images.ts';
 
 /**
  * Why a response must not be used for training: its token data is missing or inconsistent. Training on other ids than
  * the sampled ones corrupts the policy, so every check must pass.
  *
  * @param request - the Chat Completions request; null if unknown
+ * @param readsImages - whether the model is trained on images. Default: it is not
  * @returns null when it can be used for training
  */
-export function untrainableReason(captured: CapturedResponse, request: JsonObject | null = null): string | null {
-  const input = unrepresentedInput(request ?? {});
-  if (input !== null) return `the prompt has ${input}, which its token ids do not represent: only text is trained on`;
+export function untrainableReason(
+  captured: CapturedResponse,
+  request: JsonObject | null = null,
+  readsImages = false,
+): string | null {
+  const input = unrepresentedInput(request ?? {}, readsImages);
+  if (input !== null) return `the prompt has ${input}`;
   const { promptTokenIds, choices, usage } = captured;
   if (promptTokenIds.length === 0) return 'the upstream gave no prompt token ids';
   if (!promptTokenIds.every(isTokenId)) return 'a prompt token id is not a whole number of 0 or more';
@@ -35,16 +41,19 @@ export function untrainableReason(captured: CapturedResponse, request: JsonObjec
 /** Content parts that the token ids of a prompt represent. */
 const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal', 'thinking']);
 
-/** An image, audio or file in a request, whose token ids are placeholders; null for none. */
-function unrepresentedInput({ messages, prompt_embeds: embeddings }: JsonObject): string | null {
-  if (embeddings !== undefined && embeddings !== null) return 'embeddings (`prompt_embeds`)';
+/** What of a request its token ids do not represent: an image that the model is not trained on, audio, or a file; null for nothing. */
+function unrepresentedInput(request: JsonObject, readsImages: boolean): string | null {
+  const { messages, prompt_embeds: embeddings } = request;
+  const represented = `its token ids do not represent: ${readsImages ? 'only text and images are' : 'only text is'} trained on`;
+  if (embeddings !== undefined && embeddings !== null) return `embeddings (\`prompt_embeds\`), which ${represented}`;
   for (const { content } of objectsOf(messages)) {
-    const type = objectsOf(content)
-      .map((part) => textOf(part.type) ?? 'text')
-      .find((other) => !textParts.has(other));
-    if (type !== undefined) return `a part of the type \`${type}\``;
+    const part = objectsOf(content).find(
+      (other) => !textParts.has(textOf(other.type) ?? 'text') && !(readsImages && isImagePart(other)),
+    );
+    if (part !== undefined) return `a part of the type \`${textOf(part.type)}\`, which ${represented}`;
   }
-  return null;
+  const isMissing = readsImages && promptImages(request).some((url) => !isInlineImage(url));
+  return isMissing ? 'an image by its address: send it as `data:image/png;base64,…` for training' : null;
 }
 
 function choiceReason(choice: ModelCallChoice): string | null {

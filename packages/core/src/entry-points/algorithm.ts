@@ -39,5 +39,5 @@ export type {
   RewardVerdict,
 } from '../algorithm/reward-function.ts';
 export type { EndpointTeacher, ExternalTeacher, PromptRequest, Teacher } from '../algorithm/teacher.ts';
-export type { TrainedInterval, Trajectory, TrajectoryGroup, TrajectoryRow } from '../algorithm/trajectory.ts';
+export type { RowImage, TrainedInterval, Trajectory, TrajectoryGroup, TrajectoryRow } from '../algorithm/trajectory.ts';
 export type { Transition } from '../algorithm/transition.ts';

@@ -83,6 +83,7 @@ export {
   tokenizeRoute,
 } from '../chat-completion/engines.ts';
 export { errorMessageOf, httpErrorMessage } from '../chat-completion/error-message.ts';
+export { promptImages } from '../chat-completion/prompt-images.ts';
 export { ResponseStandardizer } from '../chat-completion/standard-response.ts';
 export { StreamedMessage } from '../chat-completion/streamed-message.ts';
 export { untrainableReason } from '../chat-completion/untrainable-reason.ts';

@@ -50,6 +50,7 @@ export function modelCallFromSpan(given: Span): ModelCall | null {
     agentName: textOf(attributes[genAiAttributes.agentName]) ?? textOf(attributes[pythonReaderAttributes.agentName]),
     agentPath: agentPath === null ? null : agentPathFromText(agentPath),
     promptTokenIds,
+    ...imageCountOf(attributes[modelCallAttributes.imageCount]),
     choices,
     // The default of OpenAI and vLLM.
     temperature: numberOf(attributes[genAiAttributes.requestTemperature]) ?? 1,
@@ -70,6 +71,10 @@ function modelsOf(attributes: Attributes): Pick<ModelCall, 'model' | 'responseMo
   const response = textOf(attributes[genAiAttributes.responseModel]);
   const model = textOf(attributes[genAiAttributes.requestModel]) ?? response ?? '';
   return response === null || response === model ? { model } : { model, responseModel: response };
+}
+
+function imageCountOf(recorded: AttributeValue | undefined): Pick<ModelCall, 'imageCount'> {
+  return typeof recorded === 'number' ? { imageCount: recorded } : {};
 }
 
 function alteredSamplingOf(recorded: AttributeValue | undefined): Pick<ModelCall, 'alteredSampling'> {

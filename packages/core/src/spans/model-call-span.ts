@@ -113,6 +113,7 @@ function callAttributes(call: ModelCallInput): MaybeAttributes {
     [pythonReaderAttributes.agentName]: call.agentName,
     [agentLightningAttributes.agentPath]: call.agentPath === null ? null : agentPathText(call.agentPath),
     [modelCallAttributes.promptTokenIds]: call.promptTokenIds,
+    [modelCallAttributes.imageCount]: call.imageCount === 0 ? null : call.imageCount,
     [modelCallAttributes.policyVersion]: call.policyVersion,
     [modelCallAttributes.isTrainable]: call.isTrainable,
     [modelCallAttributes.untrainableReason]: call.untrainableReason,

@@ -62,6 +62,8 @@ export interface ModelCall {
   readonly agentPath: readonly string[] | null;
   /** Token ids of the prompt. */
   readonly promptTokenIds: readonly number[];
+  /** Number of images of the prompt, which are in the messages of the request. @default 0 */
+  readonly imageCount?: number;
   /** At least one, in order of index. */
   readonly choices: readonly ModelCallChoice[];
   /** The effective sampling temperature. */

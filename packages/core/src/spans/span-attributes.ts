@@ -66,6 +66,8 @@ export const agentLightningAttributes = {
 export const modelCallAttributes = {
   /** Token ids of the prompt, as the engine saw them. */
   promptTokenIds: 'prompt_token_ids',
+  /** Number of images of the prompt, where there are any. */
+  imageCount: 'agentlightning.image_count',
   /** Token ids of the first choice, as the engine sampled them. */
   responseTokenIds: 'response_token_ids',
   /** Log-probability of each response token of the first choice, at the sampling temperature. */

@@ -19,6 +19,11 @@ export interface TrainingDatum {
   readonly valueTargets?: Float32Array;
   /** float32, output of the value head when the targets were computed; required for a loss with `value_clip`. */
   readonly samplingValues?: Float32Array;
+  /**
+   * The images of the sequence, in the order of their tokens: data URLs with a file in base64. Only for a model that
+   * `readsImages`. @default none
+   */
+  readonly images?: readonly string[];
   /** Sampling temperature; logits are divided by it. */
   readonly temperature: number;
   /** Id of the rollout. */

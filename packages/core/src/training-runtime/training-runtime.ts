@@ -56,6 +56,8 @@ export interface RuntimeCapabilities {
     readonly parameterCount?: number;
     /** Names of the layers that support LoRA. @default none reported */
     readonly loraTargetModules?: readonly string[];
+    /** Whether it reads images in prompts, and trains on sequences with images. @default false */
+    readonly readsImages?: boolean;
   }[];
   /** The losses with their versions. */
   readonly losses: readonly {

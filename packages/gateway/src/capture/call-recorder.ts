@@ -2,6 +2,7 @@ import type { Attributes, JsonObject, SpanInput } from '@agentlightning/core';
 import {
   type CapturedResponse,
   modelCallAttributes,
+  promptImages,
   type SecretFields,
   untrainableReason,
 } from '@agentlightning/core/internal';
@@ -70,6 +71,8 @@ export interface EndedCall {
   readonly failure: string | null;
   /** The base URL of the responding upstream; null for none. */
   readonly endpoint: string | null;
+  /** Whether the model of that upstream is trained on images. */
+  readonly readsImages: boolean;
 }
 
 /** Span attribute of the responding endpoint. */
@@ -175,7 +178,7 @@ export class CallRecorder {
   }
 
   #toSpan(started: StartedCall, ended: EndedCall): SpanInput {
-    const reason = ended.failure ?? untrainableReason(ended.captured, started.request);
+    const reason = ended.failure ?? untrainableReason(ended.captured, started.request, ended.readsImages);
     this.#onEnded(started, ended, reason);
     return toSpan(started, ended, { reason, secretFields: this.#secretFields });
   }
@@ -200,6 +203,7 @@ function toSpan(
       agentName: started.agentName,
       agentPath: started.agentPath,
       promptTokenIds: captured.promptTokenIds,
+      imageCount: promptImages(started.request).length,
       choices: captured.choices,
       temperature: parameters.temperature,
       isTrainable: reason === null,

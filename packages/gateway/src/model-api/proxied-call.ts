@@ -256,6 +256,7 @@ export class ProxiedCall {
       endTimeMs: services.upstreamServices.clock.now(),
       httpStatus: result?.response.status ?? null,
       endpoint: result?.upstream.baseUrl ?? null,
+      readsImages: result?.upstream.readsImages ?? false,
     };
   }
 

@@ -12,6 +12,7 @@ export const wireUpstreamSchema: z.ZodType<WireUpstream> = z.strictObject({
   allow_insecure_key: z.boolean().exactOptional(),
   headers: z.record(z.string(), z.string()).default({}),
   capture: z.enum(['tokens', 'text']).default('tokens'),
+  reads_images: z.boolean().default(false),
   apis: z.array(z.enum(['responses', 'messages'])).exactOptional(),
   id: z.string().min(1).max(200).exactOptional(),
   max_concurrent: z.int().min(1).nullable().default(null),
@@ -29,6 +30,7 @@ export interface WireUpstream {
   readonly allow_insecure_key?: boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly capture: 'tokens' | 'text';
+  readonly reads_images: boolean;
   readonly apis?: readonly ('responses' | 'messages')[];
   readonly id?: string;
   readonly max_concurrent: number | null;
@@ -59,6 +61,7 @@ export function upstreamFromWire(wire: WireUpstream): Upstream {
     apiKey: wire.api_key,
     headers: wire.headers,
     capture: wire.capture,
+    readsImages: wire.reads_images,
     maxConcurrent: wire.max_concurrent,
     ...(wire.allow_insecure_key === undefined ? {} : { allowInsecureKey: wire.allow_insecure_key }),
     ...(id === undefined ? {} : { id }),

@@ -16,6 +16,7 @@ export class RegisteredUpstream implements Upstream {
   readonly agents: readonly string[];
   readonly runs: readonly string[];
   readonly versions: readonly string[];
+  readonly readsImages: boolean;
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly healthPath: string;
@@ -49,6 +50,7 @@ export class RegisteredUpstream implements Upstream {
     this.agents = upstream.agents ?? [];
     this.runs = upstream.runs ?? [];
     this.versions = upstream.versions ?? [];
+    this.readsImages = upstream.readsImages ?? false;
     this.id = upstream.id ?? (this.model === null ? this.baseUrl : `${this.model}@${this.baseUrl}`);
     this.apiKey = upstream.apiKey ?? null;
     this.headers = upstream.headers ?? {};

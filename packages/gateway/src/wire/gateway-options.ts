@@ -42,6 +42,11 @@ export interface Upstream {
    * @default none for `capture: 'tokens'`, since only Chat Completions return tokens; else detected at the first call
    */
   readonly apis?: readonly ('responses' | 'messages')[];
+  /**
+   * Whether its model is trained on images: calls with images in base64 are then trainable, if the engine returns their
+   * token ids. @default false
+   */
+  readonly readsImages?: boolean;
   /** The versions of deployments that it serves; other calls are not routed here. @default none */
   readonly versions?: readonly string[];
   /** Name in metrics and logs, and for removal. @default its model and base URL */

@@ -1,5 +1,7 @@
+import { fromBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { BatchSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { aBatch } from '../testing/index.ts';
 import { decodeBatch, decodeDatum, encodeBatch } from './batch.ts';
 
@@ -40,6 +42,20 @@ describe('a batch on the wire', () => {
         expect(tokenCount).toBe(data.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0));
       }),
     );
+  });
+
+  it('has each image once, as a file', () => {
+    const [one, other] = ['a picture', 'another'].map((text) => `data:image/png;base64,${btoa(text)}`);
+    const images = [[one, other], [], [other]] as string[][];
+    const data = aBatch([1, 2, 3]).data.map((datum, index) => ({ ...datum, images: images[index] ?? [] }));
+    const batch = fromBinary(BatchSchema, encodeBatch({ data }).payload);
+    expect(batch.images.map((file) => Buffer.from(file).toString())).toEqual(['a picture', 'another']);
+    expect(batch.data.map((datum) => datum.images)).toEqual([[0, 1], [], [1]]);
+  });
+
+  it('refuses an image by its address', () => {
+    const data = aBatch([1]).data.map((datum) => ({ ...datum, images: ['https://example.com/a.png'] }));
+    expect(() => encodeBatch({ data })).toThrow(/data\.images: it is https:\/\/example\.com\/a\.png/);
   });
 
   it('omits an absent reference', () => {

@@ -3,6 +3,7 @@ import { errorMessage } from '@agentlightning/core/internal';
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { BatchSchema, type Datum, type DatumSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { BatchImages } from './batch-images.ts';
 import { gathered, spread } from './interval-column.ts';
 import { ColumnMemory, packArray, unpackFloat32, unpackInt32 } from './packed-array.ts';
 
@@ -27,8 +28,10 @@ export interface EncodedBatch {
  * ```
  */
 export function encodeBatch(batch: TrainingBatch): EncodedBatch {
+  const images = new BatchImages();
+  const data = batch.data.map((datum) => datumMessage(datum, images));
   return {
-    payload: serialise(create(BatchSchema, { data: batch.data.map(datumMessage) })),
+    payload: serialise(create(BatchSchema, { data, images: images.files })),
     datumCount: batch.data.length,
     tokenCount: batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0),
     maxVersionLag: batch.maxVersionLag,
@@ -45,7 +48,7 @@ function serialise(batch: Parameters<typeof toBinary<typeof BatchSchema>>[1]): U
 }
 
 /** The fields of a datum; its arrays are views. */
-function datumMessage(datum: TrainingDatum): MessageInitShape<typeof DatumSchema> {
+function datumMessage(datum: TrainingDatum, images: BatchImages): MessageInitShape<typeof DatumSchema> {
   const { referenceLogprobs, valueTargets, samplingValues } = datum;
   return {
     tokenIds: packArray(datum.tokenIds),
@@ -56,6 +59,7 @@ function datumMessage(datum: TrainingDatum): MessageInitShape<typeof DatumSchema
     ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: packArray(referenceLogprobs) }),
     ...(valueTargets === undefined ? {} : { valueTargets: packArray(valueTargets) }),
     ...(samplingValues === undefined ? {} : { samplingValues: packArray(samplingValues) }),
+    images: (datum.images ?? []).map((url) => images.indexOf(url)),
     temperature: datum.temperature,
     rolloutId: datum.rolloutId,
     groupId: datum.groupId,

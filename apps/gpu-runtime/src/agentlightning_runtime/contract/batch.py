@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from agentlightning_runtime.contract.images import Image
+
 
 @dataclass(frozen=True, slots=True)
 class TrainedSpan:
@@ -34,6 +36,7 @@ class Datum:
         reference_logprobs: float32[N] or None; set when the loss has a KL term.
         value_targets: float32[N] or None; set when the loss trains a value head.
         sampling_values: float32[N] or None; output of the value head when the targets were computed.
+        images: The images of the sequence, in the order of their tokens.
     """
 
     token_ids: NDArray[np.int32]
@@ -45,6 +48,7 @@ class Datum:
     reference_logprobs: NDArray[np.float32] | None = None
     value_targets: NDArray[np.float32] | None = None
     sampling_values: NDArray[np.float32] | None = None
+    images: Sequence[Image] = ()
     rollout_id: str = ""
     group_id: str = ""
     min_policy_version: int = 0

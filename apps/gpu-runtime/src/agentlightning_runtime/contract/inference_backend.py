@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedTokenizerBase
 
+    from agentlightning_runtime.contract.images import ImageReader
     from agentlightning_runtime.contract.results import Endpoint, InferenceState, PauseMode
 
 
@@ -26,6 +27,7 @@ class ServedModel:
             process. Of sharded weights it makes a whole copy. Called only within `serve` and `publish`.
         tokenizer: None: token ids only, without chat and texts.
         output_size: Number of leading token ids that can be sampled; None: all.
+        images: Reads the images of prompts; None for a model that reads text only.
         compute_dtype: data type of the trainer's matrix products; None: that of the weights.
         max_context: Maximum tokens of prompt and response; None: the model's positions.
         lora_rank: rank of its adapters; 0: all weights are trained.
@@ -43,6 +45,7 @@ class ServedModel:
     module: Callable[[], nn.Module]
     tokenizer: PreTrainedTokenizerBase | None
     output_size: int | None = None
+    images: ImageReader | None = None
     compute_dtype: torch.dtype | None = None
     max_context: int | None = None
     lora_rank: int = 0

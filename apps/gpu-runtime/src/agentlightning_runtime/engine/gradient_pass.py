@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.contract.batch import Batch, ResolvedLoss
     from agentlightning_runtime.contract.engine import Progress
+    from agentlightning_runtime.contract.images import ImageReader
     from agentlightning_runtime.engine.base.example import Example
     from agentlightning_runtime.engine.base.ranks import Ranks
     from agentlightning_runtime.engine.loss.token_scores import Scores
@@ -71,6 +72,7 @@ class PassSettings:
         is_sharded: The weights are sharded over the ranks, so that every pass has collective operations.
         is_packed: Sequences are packed end to end, with common prefixes once, instead of padded in rows.
         output_size: Number of leading token ids that the model can generate.
+        images: Reads the images of sequences; None for a model that reads text only.
         peak_flops: Peak FLOP/s of the device; None when unknown.
         timeline: Records the phases of a pass.
         memory: Memory of the device for metrics.
@@ -81,6 +83,7 @@ class PassSettings:
     is_sharded: bool
     is_packed: bool
     output_size: int
+    images: ImageReader | None
     peak_flops: float | None
     timeline: Timeline
     memory: MemoryGauges
@@ -126,7 +129,7 @@ class GradientPass:
         Raises:
             EngineError: NON_FINITE, OUT_OF_MEMORY or INVALID; the gradients are then incomplete.
         """
-        examples = examples_of(batch, only_weighted=True)
+        examples = examples_of(batch, self._settings.images, only_weighted=True)
         trains_entropy = loss.parameters["entropy_coefficient"] != 0
         timeline = self._settings.timeline
 
@@ -166,7 +169,7 @@ class GradientPass:
     @torch.no_grad()
     def forward(self, batch: Batch, network: PolicyNetwork, progress: Progress) -> ForwardResult:
         """Scores every trained token with a network, which may be the reference."""
-        examples = examples_of(batch, only_weighted=False)
+        examples = examples_of(batch, self._settings.images, only_weighted=False)
 
         def attempt(max_tokens: int) -> tuple[_FoundScores, BatchMetrics]:
             found: _FoundScores = []
@@ -270,9 +273,8 @@ class GradientPass:
 
     def _scores(self, network: PolicyNetwork, piece: MicroBatch, *, trains_entropy: bool) -> Scores:
         where = (piece.token_ids, piece.positions, piece.selected)
-        return network(
-            *where, piece.targets, piece.temperatures, segments=piece.segments, trains_entropy=trains_entropy
-        )
+        inputs = {"segments": piece.segments, "images": piece.images}
+        return network(*where, piece.targets, piece.temperatures, **inputs, trains_entropy=trains_entropy)
 
     def _measured(
         self, examples: Sequence[Example], sizes: _Sizes, seconds: float, *, is_backward: bool

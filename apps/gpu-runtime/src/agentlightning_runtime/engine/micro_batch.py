@@ -19,6 +19,8 @@ from agentlightning_runtime.contract.errors import EngineError, EngineErrorReaso
 from agentlightning_runtime.engine.base.example import Example
 from agentlightning_runtime.engine.base.packing import pack
 from agentlightning_runtime.engine.loss.losses import TrainedTokens
+from agentlightning_runtime.engine.vision.image_features import row_images
+from agentlightning_runtime.engine.vision.placed_images import place_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from agentlightning_runtime.contract.batch import Batch, Datum
-    from agentlightning_runtime.engine.base.packing import Segment
+    from agentlightning_runtime.contract.images import ImageReader, PreparedImage
+    from agentlightning_runtime.engine.base.packing import PackedRow, Segment
+    from agentlightning_runtime.engine.vision.image_features import RowImages
+    from agentlightning_runtime.engine.vision.placed_images import PlacedImage
 
 
 #: The batch index of a placeholder example.
@@ -43,12 +48,13 @@ class MicroBatch:
     Attributes:
         examples: Sources of the trained tokens, in order.
         token_ids: int64 [rows, length].
-        positions: int64 [1, length] of a packed row, else None.
+        positions: int64 [1, length] of a packed row; [3, rows, length] with images; else None.
         segments: Segments of a packed row, else None.
         selected: int64 [tokens]: index in the flattened `token_ids` that predicts each trained token.
         targets: int64 [tokens].
         temperatures: float32 [tokens].
         trained: Other inputs of the loss.
+        images: The images of the rows; None without any.
     """
 
     examples: Sequence[Example]
@@ -59,22 +65,40 @@ class MicroBatch:
     targets: Tensor
     temperatures: Tensor
     trained: TrainedTokens
+    images: RowImages | None = None
 
 
-def examples_of(batch: Batch, *, only_weighted: bool) -> list[Example]:
+def examples_of(batch: Batch, reader: ImageReader | None = None, *, only_weighted: bool) -> list[Example]:
     """The data with trained tokens to compute, in order.
 
     Args:
         batch: The sequences.
+        reader: Reads their images; None for a model that reads text only.
         only_weighted: Leave out data whose weights are all 0: they do not contribute to a loss.
+
+    Raises:
+        EngineError: INVALID when an image cannot be read, or has no place in its sequence.
     """
     examples: list[Example] = []
     for index, datum in enumerate(batch.data):
         if datum.trained_tokens == 0 or (only_weighted and not np.any(datum.weights)):
             continue
         positions = np.concatenate([np.arange(span.start, span.end, dtype=np.int64) for span in datum.trained])
-        examples.append(Example(index, datum, positions))
+        images = _placed(index, datum, reader) if datum.images else ()
+        last = int(positions[-1])
+        # Those after the last trained token are not computed.
+        examples.append(Example(index, datum, positions, [each for each in images if each.start < last]))
     return examples
+
+
+def _placed(index: int, datum: Datum, reader: ImageReader | None) -> Sequence[PlacedImage]:
+    if reader is None:
+        problem, remedy = "The model reads text only", "Train a vision-language model, or leave out calls with images"
+        raise EngineError(EngineErrorReason.INVALID, problem, field="images", datum_index=index, remedy=remedy)
+    try:
+        return place_images(datum.token_ids, reader.placeholder, [reader.prepare(image) for image in datum.images])
+    except ValueError as error:
+        raise EngineError(EngineErrorReason.INVALID, str(error), field="images", datum_index=index) from error
 
 
 def plan_padded(examples: Sequence[Example], token_budget: int) -> list[Sequence[Example]]:
@@ -141,6 +165,7 @@ def _weightless(example: Example) -> Example:
         reference_logprobs=_first(datum.reference_logprobs),
         value_targets=_first(datum.value_targets),
         sampling_values=_first(datum.sampling_values),
+        images=(),
     )
     return Example(_STAND_IN, first, np.ones(1, dtype=np.int64))
 
@@ -153,6 +178,7 @@ def assemble(group: Sequence[Example], device: torch.device, *, is_packed: bool)
     """The tensors of a group, on the device."""
     row = pack(group) if is_packed else None
     token_ids, places = _padded(group) if row is None else (np.concatenate(row.tokens)[None], row.places)
+    placed = _images_of_padded(group, places) if row is None else row.images
     lengths = np.array([len(example.positions) for example in group])
 
     def column(read: Callable[[Datum], NDArray[np.float32] | None]) -> Tensor | None:
@@ -168,7 +194,7 @@ def assemble(group: Sequence[Example], device: torch.device, *, is_packed: bool)
     return MicroBatch(
         examples=group,
         token_ids=_tensor(token_ids, device),
-        positions=None if row is None else _tensor(np.concatenate(row.positions)[None], device),
+        positions=_positions(group, row, device),
         segments=None if row is None else row.segments,
         selected=_tensor(np.concatenate(selected), device),
         targets=_tensor(np.concatenate(targets).astype(np.int64), device),
@@ -183,7 +209,27 @@ def assemble(group: Sequence[Example], device: torch.device, *, is_packed: bool)
             value_targets=column(lambda datum: datum.value_targets),
             sampling_values=column(lambda datum: datum.sampling_values),
         ),
+        images=row_images(placed, device),
     )
+
+
+def _positions(group: Sequence[Example], row: PackedRow | None, device: torch.device) -> Tensor | None:
+    if row is not None:
+        joined = np.concatenate(row.positions, axis=-1)
+        return _tensor(joined[None] if joined.ndim == 1 else joined[:, None], device)
+    if not any(example.images for example in group):
+        return None
+    longest = max(example.length for example in group)
+    rows = [np.pad(example.places, ((0, 0), (0, longest - example.length))) for example in group]
+    return _tensor(np.stack(rows, axis=1), device)
+
+
+def _images_of_padded(group: Sequence[Example], places: Sequence[NDArray[np.int64]]) -> list[tuple[int, PreparedImage]]:
+    return [
+        (int(place[0]) + one.start, one.image)
+        for example, place in zip(group, places, strict=True)
+        for one in example.images
+    ]
 
 
 def split_by_example(

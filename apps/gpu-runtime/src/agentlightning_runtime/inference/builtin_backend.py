@@ -51,7 +51,7 @@ class BuiltinBackend:
         shape = shape_of(module, model.max_context)
         if model.output_size is not None:
             shape = replace(shape, output_size=model.output_size)
-        text_model = TextModel(model.model_id, shape, model.tokenizer, end_tokens_of(module))
+        text_model = TextModel(model.model_id, shape, model.tokenizer, end_tokens_of(module), images=model.images)
         self._sampler.add_model(model.model_id, shape, snapshot_weights(module, version, model.compute_dtype))
         self._models[model.model_id] = text_model
 

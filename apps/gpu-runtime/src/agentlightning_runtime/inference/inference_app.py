@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from agentlightning_runtime.contract.users import Keys
-    from agentlightning_runtime.inference.sampling.generation import Generation
+    from agentlightning_runtime.inference.sampling.generation import Generation, ModelInput
     from agentlightning_runtime.inference.sampling.sampler import Sampler
     from agentlightning_runtime.inference.text.text_model import TextModel
 
@@ -135,11 +135,14 @@ class InferenceApp:
 
 def _chat_tokens(
     model: TextModel, asked: ChatRequest, tools: list[dict[str, Any]]
-) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+) -> tuple[ModelInput, tuple[int, ...] | None]:
     """The tokens of the prompt, and those of a forced response."""
     conversation, settings = asked.conversation(), asked.chat_template_kwargs
     given = asked.prompt_token_ids
-    prompt = model.chat_prompt(conversation, tools, settings) if given is None else model.plain_prompt(given)
+    if given is None:
+        prompt = model.chat_prompt(conversation, tools, settings)
+    else:
+        prompt = model.with_images(given, conversation)
     response = asked.forced_response()
     return prompt, None if response is None else model.chat_response(conversation, tools, response, settings)
 

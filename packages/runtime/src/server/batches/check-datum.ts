@@ -40,6 +40,7 @@ export function checkDatum(message: Datum, { index, memory }: DatumPlace, rules:
   checkByteLengths(message, index);
   // Before decoding: an unbounded interval would need unbounded memory.
   checkTrained(message, index);
+  if (message.images.length > 0) throw invalid('images', `are not read by model "${rules.model.name}"`, index);
   const datum = decodeDatum(message, memory);
   checkTokens(datum.tokenIds, index, rules.model);
   const count = trainedTokenCount(datum);

@@ -30,6 +30,7 @@ const wrongData: readonly (readonly [field: string, wrong: DatumOverrides])[] = 
   ['weights[0]', { weights: numbers(6, Number.POSITIVE_INFINITY) }],
   ['reference_logprobs', { referenceLogprobs: numbers(3, -1) }],
   ['reference_logprobs[0]', { referenceLogprobs: numbers(6, 1) }],
+  ['images', { images: ['data:image/png;base64,AAAA'] }],
   ['temperature', { temperature: 0 }],
   ['temperature', { temperature: Number.NaN }],
 ];

@@ -1,26 +1,47 @@
-"""A datum with the positions of its trained tokens."""
+"""A datum with the positions of its trained tokens, and its images in their places."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from agentlightning_runtime.engine.vision.placed_images import spatial_positions
+
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from agentlightning_runtime.contract.batch import Datum
+    from agentlightning_runtime.engine.vision.placed_images import PlacedImage
 
 
 @dataclass(frozen=True)
 class Example:
-    """A datum, its index in the batch, and the positions of its trained tokens."""
+    """A datum, its index in the batch, the positions of its trained tokens, and its images."""
 
     index: int
     datum: Datum
     positions: NDArray[np.int64]
+    images: Sequence[PlacedImage] = ()
 
     @property
     def length(self) -> int:
         """Number of input tokens: all before the last trained one."""
         return int(self.positions[-1])
+
+    @cached_property
+    def identity(self) -> NDArray[np.int64]:
+        """The input tokens, where those of different images differ: a negative number of 63 bits for each image."""
+        tokens = self.datum.token_ids[: self.length].astype(np.int64)
+        for placed in self.images:
+            tokens[placed.start : placed.end] = -1 - int(placed.image.digest[:15], 16)
+        return tokens
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Positions of the input tokens in time, height and width: [3, length]."""
+        return spatial_positions(self.length, self.images)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from agentlightning_runtime.contract.images import PreparedImage
     from agentlightning_runtime.engine.base.example import Example
 
 #: Fewer tokens in common are computed for each sequence: a segment costs a call in every layer.
@@ -44,9 +45,10 @@ class PackedRow:
 
     Attributes:
         tokens: Its parts.
-        positions: Position of each token in its sequence, by part.
+        positions: Position of each token in its sequence, by part: [tokens], or [3, tokens] in a row with images.
         segments: Parts of the row, with the parts before them in their sequences.
         places: For each example, in order, the index in the row of each of its tokens.
+        images: Images, each with the index in the row of its first token.
         length: Tokens in the row.
     """
 
@@ -54,6 +56,7 @@ class PackedRow:
     positions: list[NDArray[np.int64]] = field(default_factory=list[np.ndarray])
     segments: list[Segment] = field(default_factory=list[Segment])
     places: list[NDArray[np.int64]] = field(default_factory=list[np.ndarray])
+    images: list[tuple[int, PreparedImage]] = field(default_factory=list)
     length: int = 0
 
 
@@ -104,7 +107,7 @@ def pack(examples: Sequence[Example]) -> PackedRow:
 def common_prefix(one: Example, other: Example) -> int:
     """The number of input tokens that two examples have in common at their beginning."""
     length = min(one.length, other.length)
-    differs = one.datum.token_ids[:length] != other.datum.token_ids[:length]
+    differs = one.identity[:length] != other.identity[:length]
     return int(np.argmax(differs)) if differs.any() else length
 
 
@@ -118,8 +121,11 @@ def _append(
     """Adds the tokens of an interval of positions, which all members have in common."""
     start, end = interval
     begin = row.length
-    row.tokens.append(examples[members.start].datum.token_ids[start:end].astype(np.int64))
-    row.positions.append(np.arange(start, end, dtype=np.int64))
+    first = examples[members.start]
+    row.tokens.append(first.datum.token_ids[start:end].astype(np.int64))
+    has_images = any(example.images for example in examples)
+    row.positions.append(first.places[:, start:end] if has_images else np.arange(start, end, dtype=np.int64))
+    row.images.extend((begin + one.start - start, one.image) for one in first.images if start <= one.start < end)
     row.segments.append(Segment(begin, begin + end - start, prefix))
     row.length = begin + end - start
     for member in members:
@@ -135,4 +141,4 @@ def _extended(prefix: tuple[tuple[int, int], ...], begin: int, end: int) -> tupl
 
 def _sort_key(example: Example) -> bytes:
     """Big-endian, so that the order of the bytes is that of the tokens."""
-    return example.datum.token_ids[: example.length].astype(">i4").tobytes()
+    return example.identity.astype(">i8").tobytes()

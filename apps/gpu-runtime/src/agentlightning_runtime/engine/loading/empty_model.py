@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from accelerate import init_empty_weights
 from torch.distributed.tensor import DTensor, Shard
-from transformers import AutoModelForCausalLM
+
+from agentlightning_runtime.engine.loading.model_class import model_class
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -23,7 +24,7 @@ def empty_model(config: PreTrainedConfig, dtype: torch.dtype) -> PreTrainedModel
     Its buffers have their values: those that are in no file, such as rotary frequencies, are computed here.
     """
     with init_empty_weights(include_buffers=False):
-        causal_lm: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=dtype)
+        causal_lm: PreTrainedModel = model_class(config).from_config(config, dtype=dtype)
     causal_lm.tie_weights()
     causal_lm.requires_grad_(requires_grad=False)
     return causal_lm.eval()

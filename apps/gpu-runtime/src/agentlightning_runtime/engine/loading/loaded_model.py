@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from agentlightning_runtime.contract.images import ImageReader
+
 
 @dataclass(frozen=True)
 class LoadedModel:
@@ -21,11 +23,13 @@ class LoadedModel:
         causal_lm: Never trained; LoRAs share its weights.
         tokenizer: None when the source has no tokenizer.
         output_size: Number of leading token ids that can be generated; the rest are input only.
+        images: Reads images; None for a model that reads text only.
     """
 
     causal_lm: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase | None
     output_size: int
+    images: ImageReader | None = None
 
     def frozen_twin(self) -> PreTrainedModel:
         """A model with separate modules over the same weights, which are in memory once."""

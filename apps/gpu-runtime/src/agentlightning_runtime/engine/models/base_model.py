@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import BaseModelInfo
@@ -19,6 +19,7 @@ from agentlightning_runtime.engine.experimental.four_bit_base import load_four_b
 from agentlightning_runtime.engine.loading.embedded_checkpoint import is_embedded_checkpoint, load_embedded_checkpoint
 from agentlightning_runtime.engine.loading.empty_model import empty_model, fill
 from agentlightning_runtime.engine.loading.loaded_model import LoadedModel, output_head
+from agentlightning_runtime.engine.loading.model_class import model_class
 from agentlightning_runtime.engine.loading.random_model import RANDOM_PREFIX, load_random_model
 from agentlightning_runtime.engine.loading.weight_files import (
     LoadedWeights,
@@ -27,6 +28,7 @@ from agentlightning_runtime.engine.loading.weight_files import (
     find_weight_files,
     has_conversions,
 )
+from agentlightning_runtime.engine.vision.image_reader import image_reader
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -132,7 +134,7 @@ class BaseModel:
             if causal_lm.can_generate():
                 causal_lm.generation_config = _generation_config(self.source) or causal_lm.generation_config
             self._files = files
-            return LoadedModel(causal_lm, _tokenizer(self.source), output_size=int(causal_lm.config.vocab_size))
+            return _with_tokenizer(causal_lm, self.source)
 
     def _outline_of_host(self) -> LoadedModel:
         """The outline of a model that can only be loaded whole; it stays in host memory until it is needed."""
@@ -144,7 +146,7 @@ class BaseModel:
         for name, buffer in causal_lm.named_buffers():
             buffer.copy_(buffers[name])
         causal_lm.generation_config = host.causal_lm.generation_config
-        return LoadedModel(causal_lm, host.tokenizer, host.output_size)
+        return replace(host, causal_lm=causal_lm)
 
     @property
     def is_portable(self) -> bool:
@@ -160,7 +162,7 @@ class BaseModel:
 
     def _describe(self) -> BaseModelInfo:
         loaded = self.outline()
-        config = loaded.causal_lm.config
+        config = loaded.causal_lm.config.get_text_config()
         return BaseModelInfo(
             name=self.name,
             max_context=int(getattr(config, "max_position_embeddings", 0) or 2**20),
@@ -170,15 +172,16 @@ class BaseModel:
             max_lora_rank=MAX_LORA_RANK,
             parameter_count=sum(weight.numel() for weight in loaded.causal_lm.parameters()),
             lora_target_modules=lora_target_modules(loaded.causal_lm),
+            reads_images=loaded.images is not None,
         )
 
 
 def lora_target_modules(causal_lm: PreTrainedModel) -> tuple[str, ...]:
-    """Names of the linear layers that support LoRA: all except the head."""
+    """Names of the linear layers that support LoRA: all except the head, and those of a vision tower."""
     head = output_head(causal_lm)
     names = {
         name.rsplit(".", 1)[-1]
-        for name, module in causal_lm.named_modules()
+        for name, module in causal_lm.get_decoder().named_modules()
         if isinstance(module, nn.Linear) and module is not head
     }
     return tuple(sorted(names))
@@ -210,12 +213,16 @@ def _load_errors(source: str) -> Generator[None]:
 
 def _load_pretrained(location: str, dtype: torch.dtype, **gguf: Any) -> LoadedModel:
     weights: dict[str, Any] = gguf or {"use_safetensors": True}
-    causal_lm = AutoModelForCausalLM.from_pretrained(
-        location, dtype=dtype, config=AutoConfig.from_pretrained(location, **gguf), **weights
-    )
+    config = AutoConfig.from_pretrained(location, **gguf)
+    causal_lm = model_class(config).from_pretrained(location, dtype=dtype, config=config, **weights)
     if gguf:
         causal_lm = _without_quantisation(causal_lm, dtype)
-    return LoadedModel(causal_lm, _tokenizer(location, **gguf), output_size=int(causal_lm.config.vocab_size))
+    return _with_tokenizer(causal_lm, location, **gguf)
+
+
+def _with_tokenizer(causal_lm: PreTrainedModel, location: str, **gguf: Any) -> LoadedModel:
+    output_size = int(causal_lm.config.get_text_config().vocab_size)
+    return LoadedModel(causal_lm, _tokenizer(location, **gguf), output_size, image_reader(causal_lm, location))
 
 
 def _tokenizer(location: str, **gguf: Any) -> PreTrainedTokenizerBase | None:
@@ -240,7 +247,7 @@ def _without_quantisation(causal_lm: PreTrainedModel, dtype: torch.dtype) -> Pre
     """
     config = causal_lm.config
     config.__dict__.pop("quantization_config", None)
-    plain = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    plain: PreTrainedModel = model_class(config).from_config(config, dtype=dtype)
     plain.load_state_dict(causal_lm.state_dict())
     plain.generation_config = causal_lm.generation_config
     return plain

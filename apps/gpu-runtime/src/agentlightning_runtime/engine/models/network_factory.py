@@ -141,6 +141,8 @@ def peft_config(lora: LoraSettings, base_model: str) -> LoraConfig:
         r=lora.rank,
         lora_alpha=lora.alpha,  # pyright: ignore[reportArgumentType] -- PEFT accepts any number
         target_modules=list(lora.target_modules),
+        # Vision towers have layers of the same names.
+        exclude_modules=r".*\.visual\..*",
         lora_dropout=0.0,
         task_type="CAUSAL_LM",
         base_model_name_or_path=base_model,

@@ -39,7 +39,7 @@ def is_packable(causal_lm: PreTrainedModel) -> bool:
 
     Its attention is torch's, it passes further arguments to it, and it has no other state between tokens.
     """
-    config = causal_lm.config
+    config = causal_lm.config.get_text_config()
     return (
         getattr(config, "_attn_implementation", None) in (_PLAIN_ATTENTION, PACKED_ATTENTION)
         and getattr(causal_lm, "_supports_attention_backend", False)
@@ -49,17 +49,18 @@ def is_packable(causal_lm: PreTrainedModel) -> bool:
 
 
 def use_packed_attention(causal_lm: PreTrainedModel) -> bool:
-    """Makes a model attend by segments, if it can; returns whether it can."""
+    """Makes a model attend by segments, if it can; returns whether it can. Vision towers are unchanged."""
     can_pack = is_packable(causal_lm)
     if can_pack:
-        causal_lm.set_attn_implementation(PACKED_ATTENTION)
+        causal_lm.get_decoder().set_attn_implementation(PACKED_ATTENTION)
     return can_pack
 
 
 def use_plain_attention(causal_lm: PreTrainedModel) -> None:
     """Undoes `use_packed_attention`, for a copy that decodes with a cache."""
-    if getattr(causal_lm.config, "_attn_implementation", None) == PACKED_ATTENTION:
-        causal_lm.set_attn_implementation(_PLAIN_ATTENTION)
+    decoder = causal_lm.get_decoder()
+    if getattr(decoder.config, "_attn_implementation", None) == PACKED_ATTENTION:
+        decoder.set_attn_implementation(_PLAIN_ATTENTION)
 
 
 def packed_attention(

@@ -13,6 +13,7 @@ from agentlightning_runtime.engine.loss.logit_rule import LogitRule
 from agentlightning_runtime.engine.loss.token_scores import Scores, score_tokens
 from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
 from agentlightning_runtime.engine.models.varlen_attention import RowPlan
+from agentlightning_runtime.engine.vision.image_features import decoder_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.engine.base.packing import Segment
+    from agentlightning_runtime.engine.vision.image_features import RowImages
 
 
 class PolicyNetwork(nn.Module):
@@ -47,7 +49,7 @@ class PolicyNetwork(nn.Module):
         super().__init__()
         self.causal_lm = causal_lm
         self.is_packable = use_packed_attention(causal_lm)
-        self._rule = LogitRule.of(causal_lm.config, output_size)
+        self._rule = LogitRule.of(causal_lm.config.get_text_config(), output_size)
         self.precision = MixedPrecision(compute_dtype)
         self.value_head = _value_head(causal_lm) if has_value_head else None
         self.reset_value_head()
@@ -61,28 +63,28 @@ class PolicyNetwork(nn.Module):
         temperatures: Tensor,
         *,
         segments: Sequence[Segment] | None = None,
+        images: RowImages | None = None,
         trains_entropy: bool = True,
     ) -> Scores:
         """Scores of the targets, each predicted at its index `selected` in the flattened `token_ids`.
 
-        With `segments`, which requires `is_packable`, `token_ids` is a packed row. Gradients flow through the
+        With `segments`, which requires `is_packable`, `token_ids` is a packed row; `images` are those of its tokens.
+        Gradients flow through the
         entropies only if `trains_entropy`.
 
         Returns:
             Log-probabilities, entropies, and values when there is a value head; each [tokens].
         """
         packing = {} if segments is None else {"plan": RowPlan(segments, token_ids.device)}
-        hidden = self._hidden(token_ids, positions, selected, packing)
+        with self.precision.autocast(token_ids.device):
+            given = {"input_ids": token_ids} if images is None else decoder_inputs(self.causal_lm, token_ids, images)
+            hidden = self._hidden({**given, **packing}, positions, selected)
         return self._scores(hidden, targets, temperatures, trains_entropy=trains_entropy)
 
-    def _hidden(
-        self, token_ids: Tensor, positions: Tensor | None, selected: Tensor, packing: Mapping[str, object]
-    ) -> Tensor:
-        with self.precision.autocast(token_ids.device):
-            decoder = self.causal_lm.get_decoder()
-            output = decoder(input_ids=token_ids, position_ids=positions, use_cache=False, **packing)
-            states: Tensor = output.last_hidden_state
-            return states.flatten(0, 1).index_select(0, selected)
+    def _hidden(self, inputs: Mapping[str, object], positions: Tensor | None, selected: Tensor) -> Tensor:
+        output = self.causal_lm.get_decoder()(position_ids=positions, use_cache=False, **inputs)
+        states: Tensor = output.last_hidden_state
+        return states.flatten(0, 1).index_select(0, selected)
 
     def _scores(self, hidden: Tensor, targets: Tensor, temperatures: Tensor, *, trains_entropy: bool) -> Scores:
         with self.precision.autocast(hidden.device):

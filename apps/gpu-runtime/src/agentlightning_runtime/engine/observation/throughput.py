@@ -64,7 +64,7 @@ class ModelCost:
     @staticmethod
     def of(causal_lm: PreTrainedModel, *, trains_all: bool) -> ModelCost:
         """The cost of a model; the matrices of LoRA are not counted."""
-        config = causal_lm.config
+        config = causal_lm.config.get_text_config()
         head = output_head(causal_lm).weight
         tables = {id(causal_lm.get_input_embeddings().weight), id(head)}
         body = sum(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agentlightning_runtime.engine.vision.placed_images import PlacedImage
 from agentlightning_runtime.inference.http.api_error import ApiError, cancelled
 from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule, TokenChoice
 from agentlightning_runtime.inference.sampling.served_weights import ServedWeights
@@ -21,6 +22,7 @@ class GenerationRequest:
 
     Attributes:
         prompt_tokens: the prompt's token ids, at least one.
+        images: the prompt's images.
         max_tokens: maximum number of sampled tokens.
         rule: sampling parameters.
         seed: with the same prompt, rule and weights, the same seed gives the same response.
@@ -36,6 +38,19 @@ class GenerationRequest:
     end_tokens: frozenset[int]
     find_stop: Callable[[list[int]], str | None] | None = None
     forced_tokens: tuple[int, ...] | None = None
+    images: tuple[PlacedImage, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """The tokens of a sequence with its images. Equal for the same tokens and image files."""
+
+    tokens: tuple[int, ...]
+    images: tuple[PlacedImage, ...] = field(default=(), compare=False)
+    digests: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digests", tuple(placed.image.digest for placed in self.images))
 
 
 @dataclass
@@ -86,6 +101,11 @@ class Generation:
     def sequence(self) -> tuple[int, ...]:
         """The prompt and the sampled tokens so far."""
         return (*self.request.prompt_tokens, *self.tokens) if self.choices else self.request.prompt_tokens
+
+    @property
+    def input(self) -> ModelInput:
+        """What the network reads for the next token."""
+        return ModelInput(self.sequence, self.request.images)
 
     @property
     def length(self) -> int:

@@ -9,6 +9,7 @@ from jinja2.exceptions import TemplateError
 
 from agentlightning_runtime.engine.loading.byte_tokenizer import CHATML_TEMPLATE
 from agentlightning_runtime.inference.http.api_error import rejected
+from agentlightning_runtime.inference.text.prompt_images import IMAGE_PARTS, is_image
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,10 +30,15 @@ class ChatTemplate:
 
     A template without tool support gets the tools as text, in the format of Hermes: a system message lists them, and
     earlier calls are written as text.
+
+    Args:
+        tokenizer: A tokenizer of Transformers.
+        has_images: Whether the template has a place for images.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, *, has_images: bool = False) -> None:
         self._tokenizer = tokenizer
+        self._has_images = has_images
         own = getattr(tokenizer, "chat_template", None)
         self.source: str = own if isinstance(own, str) and own != "" else CHATML_TEMPLATE
         self._knows_tools = "tools" in self.source
@@ -91,7 +97,7 @@ class ChatTemplate:
         *,
         is_prompt: bool,
     ) -> str:
-        plain = [_plain_message(message) for message in messages]
+        plain = [_plain_message(message, has_images=self._has_images) for message in messages]
         knows = self._knows_tools
         given = plain if knows else _with_tools_as_text(plain, tools)
         try:
@@ -109,10 +115,16 @@ class ChatTemplate:
         return str(text)
 
 
-def _plain_message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message in the form templates expect: content as one text, arguments of calls as objects."""
+def _plain_message(message: Mapping[str, Any], *, has_images: bool) -> dict[str, Any]:
+    """A message in the form templates expect: text, or parts with images; arguments of calls as objects."""
     plain = {key: value for key, value in message.items() if value is not None}
-    plain["content"] = _text_of(message.get("content"))
+    content = message.get("content")
+    if has_images and isinstance(content, list) and any(is_image(part) for part in content):
+        plain["content"] = [
+            {"type": "image"} if is_image(part) else {"type": "text", "text": _text_of([part])} for part in content
+        ]
+    else:
+        plain["content"] = _text_of(content)
     calls = plain.pop("tool_calls", None)
     if calls:
         plain["tool_calls"] = [_plain_call(call) for call in calls]
@@ -139,7 +151,8 @@ def _text_of(content: object) -> str:
         kind = part.get("type") if isinstance(part, dict) else type(part).__name__
         text = (part.get("text") or part.get("refusal")) if isinstance(part, dict) else None
         if kind not in {"text", "input_text", "output_text", "refusal"} or not isinstance(text, str | None):
-            raise rejected(f'The content part "{kind}" is not a text', "Send text parts only.", "messages")
+            remedy = "The model reads text only: send text parts." if kind in IMAGE_PARTS else "Send text parts only."
+            raise rejected(f'The content part "{kind}" is not a text', remedy, "messages")
         texts.append(text or "")
     return "".join(texts)
 

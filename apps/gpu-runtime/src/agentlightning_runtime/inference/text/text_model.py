@@ -7,9 +7,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agentlightning_runtime.inference.http.api_error import context_too_long, rejected
-from agentlightning_runtime.inference.sampling.generation import GenerationRequest
+from agentlightning_runtime.inference.sampling.generation import GenerationRequest, ModelInput
 from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule
 from agentlightning_runtime.inference.text.chat_template import ChatTemplate
+from agentlightning_runtime.inference.text.prompt_images import PromptImages
 from agentlightning_runtime.inference.text.response_text import ResponseText, stop_finder
 from agentlightning_runtime.inference.text.token_texts import TokenTexts
 from agentlightning_runtime.inference.tool_formats.registry import format_of
@@ -17,6 +18,7 @@ from agentlightning_runtime.inference.tool_formats.registry import format_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agentlightning_runtime.contract.images import ImageReader
     from agentlightning_runtime.inference.sampling.model_shape import ModelShape
     from agentlightning_runtime.inference.text.model_request import ModelRequest
     from agentlightning_runtime.inference.tool_formats.tool_format import ToolFormat
@@ -30,15 +32,25 @@ class TextModel:
         shape: the model's sizes.
         tokenizer: a tokenizer of Transformers; None: prompts of token ids only.
         end_tokens: additional end tokens.
+        images: reads the images of prompts; None for a model that reads text only.
     """
 
-    def __init__(self, model_id: str, shape: ModelShape, tokenizer: Any | None, end_tokens: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        model_id: str,
+        shape: ModelShape,
+        tokenizer: Any | None,
+        end_tokens: Sequence[int] = (),
+        *,
+        images: ImageReader | None = None,
+    ) -> None:
         self.model_id = model_id
         self.shape = shape
         self._tokenizer = tokenizer
         # Fast tokenizers modify their settings while they encode.
         self._encoding = threading.Lock()
-        self._template = None if tokenizer is None else ChatTemplate(tokenizer)
+        self._template = None if tokenizer is None else ChatTemplate(tokenizer, has_images=images is not None)
+        self._images = None if images is None else PromptImages(images)
         self._token_texts = None if tokenizer is None else TokenTexts(tokenizer)
         own_end: object = getattr(tokenizer, "eos_token_id", None)
         ends = {*end_tokens, own_end} if isinstance(own_end, int) else set(end_tokens)
@@ -60,9 +72,16 @@ class TextModel:
 
     def chat_prompt(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], settings: dict[str, Any] | None = None
-    ) -> tuple[int, ...]:
-        """A conversation's token ids; `settings` are passed to the template."""
-        return self._checked(self.rendered(messages, tools, settings, is_prompt=True))
+    ) -> ModelInput:
+        """A conversation's token ids and images; `settings` are passed to the template."""
+        return self.with_images(self.rendered(messages, tools, settings, is_prompt=True), messages)
+
+    def with_images(self, tokens: Sequence[int], messages: list[dict[str, Any]]) -> ModelInput:
+        """The token ids of a conversation, with its images in their places."""
+        checked = self._checked(tokens)
+        if self._images is None:
+            return ModelInput(checked)
+        return ModelInput(checked, self._images.placed(checked, self._images.read(messages)))
 
     def rendered(
         self,
@@ -76,7 +95,8 @@ class TextModel:
         if self._template is None:
             raise self._without_texts("messages")
         with self._encoding:
-            return self._template.render(messages, tools, settings, is_prompt=is_prompt)
+            tokens = self._template.render(messages, tools, settings, is_prompt=is_prompt)
+        return tokens if self._images is None else self._images.expanded(tokens, self._images.read(messages))
 
     def chat_response(
         self,
@@ -91,32 +111,32 @@ class TextModel:
         with self._encoding:
             return tuple(self._template.render_response(messages, tools, response, settings))
 
-    def plain_prompt(self, prompt: str | list[int]) -> tuple[int, ...]:
+    def plain_prompt(self, prompt: str | list[int]) -> ModelInput:
         """The token ids of a text; token ids are returned unchanged."""
         if isinstance(prompt, list):
-            return self._checked(prompt)
+            return ModelInput(self._checked(prompt))
         if self._tokenizer is None:
             raise self._without_texts("prompt")
         with self._encoding:
             tokens: list[int] = self._tokenizer(prompt)["input_ids"]
-        return self._checked(tokens)
+        return ModelInput(self._checked(tokens))
 
     def generation_requests(
         self,
         request: ModelRequest,
-        prompt: tuple[int, ...],
+        prompt: ModelInput,
         *,
         max_tokens: int | None,
         top_logprobs: int,
         forced: tuple[int, ...] | None = None,
     ) -> list[GenerationRequest]:
         """One for each choice. `forced` are the tokens of every choice, whose number is then its length."""
-        room = self.shape.max_context - len(prompt)
+        room = self.shape.max_context - len(prompt.tokens)
         stops = [] if forced is not None else request.stops
         if forced is not None:
             max_tokens = len(forced)
             if max_tokens > room:
-                raise context_too_long(len(prompt) + max_tokens, self.shape.max_context)
+                raise context_too_long(len(prompt.tokens) + max_tokens, self.shape.max_context)
         rule = SamplingRule(
             temperature=1.0 if request.temperature is None else request.temperature,
             top_p=1.0 if request.top_p is None else request.top_p,
@@ -125,7 +145,8 @@ class TextModel:
         )
         return [
             GenerationRequest(
-                prompt_tokens=prompt,
+                prompt_tokens=prompt.tokens,
+                images=prompt.images,
                 max_tokens=min(room, max_tokens or room),
                 rule=rule,
                 seed=secrets.randbits(32) if seed is None else seed,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agentlightning_runtime.contract.batch import Batch, Datum, TrainedSpan
+from agentlightning_runtime.contract.images import Image
 from agentlightning_runtime.service.base.invalid import invalid
 
 if TYPE_CHECKING:
@@ -46,18 +47,19 @@ class BatchRules:
     needed: Mapping[str, str]
 
 
-def check_batch(data: Sequence[batch_pb2.Datum], rules: BatchRules) -> Batch:
+def check_batch(batch: batch_pb2.Batch, rules: BatchRules) -> Batch:
     """Decodes and validates the sequences of a batch.
 
     Raises:
         RuntimeFailureError: INVALID, naming the first invalid datum and field.
     """
-    if not data:
+    if not batch.data:
         raise invalid("data", "is empty; a batch has at least one sequence")
-    return Batch(data=[_check_datum(message, index, rules) for index, message in enumerate(data)])
+    images = [Image.of(data) for data in batch.images]
+    return Batch(data=[_check_datum(message, index, rules, images) for index, message in enumerate(batch.data)])
 
 
-def _check_datum(message: batch_pb2.Datum, index: int, rules: BatchRules) -> Datum:
+def _check_datum(message: batch_pb2.Datum, index: int, rules: BatchRules, images: Sequence[Image]) -> Datum:
     _check_byte_lengths(message, index)
     # Before decoding: an unbounded interval would need unbounded memory.
     trained = _checked_spans(message, index)
@@ -92,7 +94,19 @@ def _check_datum(message: batch_pb2.Datum, index: int, rules: BatchRules) -> Dat
         group_id=message.group_id,
         min_policy_version=message.min_policy_version,
         max_policy_version=message.max_policy_version,
+        images=_checked_images(message, index, rules.model, images),
     )
+
+
+def _checked_images(
+    message: batch_pb2.Datum, index: int, model: BaseModelInfo, images: Sequence[Image]
+) -> tuple[Image, ...]:
+    if message.images and not model.reads_images:
+        raise invalid("images", f'are not read by model "{model.name}"', index)
+    unknown = next((place for place in message.images if place >= len(images)), None)
+    if unknown is not None:
+        raise invalid("images", f"has the index {unknown}; the batch has {len(images)} images", index)
+    return tuple(images[place] for place in message.images)
 
 
 def _check_byte_lengths(message: batch_pb2.Datum, index: int) -> None:

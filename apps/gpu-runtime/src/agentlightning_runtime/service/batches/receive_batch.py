@@ -95,7 +95,7 @@ def unpack_batch(payload: bytes, header: batch_pb2.BatchHeader, rules: BatchRule
         message = batch_pb2.Batch.FromString(payload)
     except DecodeError as error:
         raise invalid("payload", "is not a serialised Batch") from error
-    batch = check_batch(message.data, rules)
+    batch = check_batch(message, rules)
     if len(batch.data) != header.datum_count:
         raise invalid("header.datum_count", f"is {header.datum_count}; {len(batch.data)} were received")
     if batch.tokens != header.token_count:

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%agentlightning/runtime/v1/batch.proto\x12\x19\x61gentlightning.runtime.v1\")\n\x0bTrainedSpan\x12\r\n\x05start\x18\x01 \x01(\r\x12\x0b\n\x03\x65nd\x18\x02 \x01(\r\"\x9e\x03\n\x05\x44\x61tum\x12\x11\n\ttoken_ids\x18\x01 \x01(\x0c\x12\x37\n\x07trained\x18\x02 \x03(\x0b\x32&.agentlightning.runtime.v1.TrainedSpan\x12\x19\n\x11sampling_logprobs\x18\x03 \x01(\x0c\x12\x12\n\nadvantages\x18\x04 \x01(\x0c\x12\x0f\n\x07weights\x18\x05 \x01(\x0c\x12\x1f\n\x12reference_logprobs\x18\x06 \x01(\x0cH\x00\x88\x01\x01\x12\x13\n\x0btemperature\x18\x07 \x01(\x01\x12\x12\n\nrollout_id\x18\x08 \x01(\t\x12\x10\n\x08group_id\x18\t \x01(\t\x12\x1a\n\x12min_policy_version\x18\n \x01(\r\x12\x1a\n\x12max_policy_version\x18\x0b \x01(\r\x12\x1a\n\rvalue_targets\x18\x0c \x01(\x0cH\x01\x88\x01\x01\x12\x1c\n\x0fsampling_values\x18\r \x01(\x0cH\x02\x88\x01\x01\x42\x15\n\x13_reference_logprobsB\x10\n\x0e_value_targetsB\x12\n\x10_sampling_values\"7\n\x05\x42\x61tch\x12.\n\x04\x64\x61ta\x18\x01 \x03(\x0b\x32 .agentlightning.runtime.v1.Datum\"\x94\x01\n\x08LossSpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12G\n\nparameters\x18\x02 \x03(\x0b\x32\x33.agentlightning.runtime.v1.LossSpec.ParametersEntry\x1a\x31\n\x0fParametersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"A\n\x0cOperationKey\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x10\n\x08model_id\x18\x02 \x01(\t\x12\x0b\n\x03seq\x18\x03 \x01(\r\"\xc4\x02\n\x0b\x42\x61tchHeader\x12\x34\n\x03key\x18\x01 \x01(\x0b\x32\'.agentlightning.runtime.v1.OperationKey\x12\x32\n\x04kind\x18\x02 \x01(\x0e\x32$.agentlightning.runtime.v1.BatchKind\x12\x31\n\x04loss\x18\x03 \x01(\x0b\x32#.agentlightning.runtime.v1.LossSpec\x12\x13\n\x0b\x64\x61tum_count\x18\x04 \x01(\r\x12\x13\n\x0btoken_count\x18\x05 \x01(\r\x12\x15\n\rpayload_bytes\x18\x06 \x01(\r\x12\x0e\n\x06sha256\x18\x07 \x01(\x0c\x12\x15\n\ruse_reference\x18\x08 \x01(\x08\x12\x1c\n\x0fmax_version_lag\x18\t \x01(\rH\x00\x88\x01\x01\x42\x12\n\x10_max_version_lag\"*\n\nBatchChunk\x12\x0e\n\x06offset\x18\x01 \x01(\r\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c*`\n\tBatchKind\x12\x1a\n\x16\x42\x41TCH_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12\x42\x41TCH_KIND_FORWARD\x10\x01\x12\x1f\n\x1b\x42\x41TCH_KIND_FORWARD_BACKWARD\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%agentlightning/runtime/v1/batch.proto\x12\x19\x61gentlightning.runtime.v1\")\n\x0bTrainedSpan\x12\r\n\x05start\x18\x01 \x01(\r\x12\x0b\n\x03\x65nd\x18\x02 \x01(\r\"\xae\x03\n\x05\x44\x61tum\x12\x11\n\ttoken_ids\x18\x01 \x01(\x0c\x12\x37\n\x07trained\x18\x02 \x03(\x0b\x32&.agentlightning.runtime.v1.TrainedSpan\x12\x19\n\x11sampling_logprobs\x18\x03 \x01(\x0c\x12\x12\n\nadvantages\x18\x04 \x01(\x0c\x12\x0f\n\x07weights\x18\x05 \x01(\x0c\x12\x1f\n\x12reference_logprobs\x18\x06 \x01(\x0cH\x00\x88\x01\x01\x12\x13\n\x0btemperature\x18\x07 \x01(\x01\x12\x12\n\nrollout_id\x18\x08 \x01(\t\x12\x10\n\x08group_id\x18\t \x01(\t\x12\x1a\n\x12min_policy_version\x18\n \x01(\r\x12\x1a\n\x12max_policy_version\x18\x0b \x01(\r\x12\x1a\n\rvalue_targets\x18\x0c \x01(\x0cH\x01\x88\x01\x01\x12\x1c\n\x0fsampling_values\x18\r \x01(\x0cH\x02\x88\x01\x01\x12\x0e\n\x06images\x18\x0e \x03(\rB\x15\n\x13_reference_logprobsB\x10\n\x0e_value_targetsB\x12\n\x10_sampling_values\"G\n\x05\x42\x61tch\x12.\n\x04\x64\x61ta\x18\x01 \x03(\x0b\x32 .agentlightning.runtime.v1.Datum\x12\x0e\n\x06images\x18\x02 \x03(\x0c\"\x94\x01\n\x08LossSpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12G\n\nparameters\x18\x02 \x03(\x0b\x32\x33.agentlightning.runtime.v1.LossSpec.ParametersEntry\x1a\x31\n\x0fParametersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"A\n\x0cOperationKey\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x10\n\x08model_id\x18\x02 \x01(\t\x12\x0b\n\x03seq\x18\x03 \x01(\r\"\xc4\x02\n\x0b\x42\x61tchHeader\x12\x34\n\x03key\x18\x01 \x01(\x0b\x32\'.agentlightning.runtime.v1.OperationKey\x12\x32\n\x04kind\x18\x02 \x01(\x0e\x32$.agentlightning.runtime.v1.BatchKind\x12\x31\n\x04loss\x18\x03 \x01(\x0b\x32#.agentlightning.runtime.v1.LossSpec\x12\x13\n\x0b\x64\x61tum_count\x18\x04 \x01(\r\x12\x13\n\x0btoken_count\x18\x05 \x01(\r\x12\x15\n\rpayload_bytes\x18\x06 \x01(\r\x12\x0e\n\x06sha256\x18\x07 \x01(\x0c\x12\x15\n\ruse_reference\x18\x08 \x01(\x08\x12\x1c\n\x0fmax_version_lag\x18\t \x01(\rH\x00\x88\x01\x01\x42\x12\n\x10_max_version_lag\"*\n\nBatchChunk\x12\x0e\n\x06offset\x18\x01 \x01(\r\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c*`\n\tBatchKind\x12\x1a\n\x16\x42\x41TCH_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12\x42\x41TCH_KIND_FORWARD\x10\x01\x12\x1f\n\x1b\x42\x41TCH_KIND_FORWARD_BACKWARD\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,22 +33,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_LOSSSPEC_PARAMETERSENTRY']._loaded_options = None
   _globals['_LOSSSPEC_PARAMETERSENTRY']._serialized_options = b'8\001'
-  _globals['_BATCHKIND']._serialized_start=1174
-  _globals['_BATCHKIND']._serialized_end=1270
+  _globals['_BATCHKIND']._serialized_start=1206
+  _globals['_BATCHKIND']._serialized_end=1302
   _globals['_TRAINEDSPAN']._serialized_start=68
   _globals['_TRAINEDSPAN']._serialized_end=109
   _globals['_DATUM']._serialized_start=112
-  _globals['_DATUM']._serialized_end=526
-  _globals['_BATCH']._serialized_start=528
-  _globals['_BATCH']._serialized_end=583
-  _globals['_LOSSSPEC']._serialized_start=586
-  _globals['_LOSSSPEC']._serialized_end=734
-  _globals['_LOSSSPEC_PARAMETERSENTRY']._serialized_start=685
-  _globals['_LOSSSPEC_PARAMETERSENTRY']._serialized_end=734
-  _globals['_OPERATIONKEY']._serialized_start=736
-  _globals['_OPERATIONKEY']._serialized_end=801
-  _globals['_BATCHHEADER']._serialized_start=804
-  _globals['_BATCHHEADER']._serialized_end=1128
-  _globals['_BATCHCHUNK']._serialized_start=1130
-  _globals['_BATCHCHUNK']._serialized_end=1172
+  _globals['_DATUM']._serialized_end=542
+  _globals['_BATCH']._serialized_start=544
+  _globals['_BATCH']._serialized_end=615
+  _globals['_LOSSSPEC']._serialized_start=618
+  _globals['_LOSSSPEC']._serialized_end=766
+  _globals['_LOSSSPEC_PARAMETERSENTRY']._serialized_start=717
+  _globals['_LOSSSPEC_PARAMETERSENTRY']._serialized_end=766
+  _globals['_OPERATIONKEY']._serialized_start=768
+  _globals['_OPERATIONKEY']._serialized_end=833
+  _globals['_BATCHHEADER']._serialized_start=836
+  _globals['_BATCHHEADER']._serialized_end=1160
+  _globals['_BATCHCHUNK']._serialized_start=1162
+  _globals['_BATCHCHUNK']._serialized_end=1204
 # @@protoc_insertion_point(module_scope)

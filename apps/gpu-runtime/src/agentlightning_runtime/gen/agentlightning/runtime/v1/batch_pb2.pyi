@@ -25,7 +25,7 @@ class TrainedSpan(_message.Message):
     def __init__(self, start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
 class Datum(_message.Message):
-    __slots__ = ("token_ids", "trained", "sampling_logprobs", "advantages", "weights", "reference_logprobs", "temperature", "rollout_id", "group_id", "min_policy_version", "max_policy_version", "value_targets", "sampling_values")
+    __slots__ = ("token_ids", "trained", "sampling_logprobs", "advantages", "weights", "reference_logprobs", "temperature", "rollout_id", "group_id", "min_policy_version", "max_policy_version", "value_targets", "sampling_values", "images")
     TOKEN_IDS_FIELD_NUMBER: _ClassVar[int]
     TRAINED_FIELD_NUMBER: _ClassVar[int]
     SAMPLING_LOGPROBS_FIELD_NUMBER: _ClassVar[int]
@@ -39,6 +39,7 @@ class Datum(_message.Message):
     MAX_POLICY_VERSION_FIELD_NUMBER: _ClassVar[int]
     VALUE_TARGETS_FIELD_NUMBER: _ClassVar[int]
     SAMPLING_VALUES_FIELD_NUMBER: _ClassVar[int]
+    IMAGES_FIELD_NUMBER: _ClassVar[int]
     token_ids: bytes
     trained: _containers.RepeatedCompositeFieldContainer[TrainedSpan]
     sampling_logprobs: bytes
@@ -52,13 +53,16 @@ class Datum(_message.Message):
     max_policy_version: int
     value_targets: bytes
     sampling_values: bytes
-    def __init__(self, token_ids: _Optional[bytes] = ..., trained: _Optional[_Iterable[_Union[TrainedSpan, _Mapping]]] = ..., sampling_logprobs: _Optional[bytes] = ..., advantages: _Optional[bytes] = ..., weights: _Optional[bytes] = ..., reference_logprobs: _Optional[bytes] = ..., temperature: _Optional[float] = ..., rollout_id: _Optional[str] = ..., group_id: _Optional[str] = ..., min_policy_version: _Optional[int] = ..., max_policy_version: _Optional[int] = ..., value_targets: _Optional[bytes] = ..., sampling_values: _Optional[bytes] = ...) -> None: ...
+    images: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, token_ids: _Optional[bytes] = ..., trained: _Optional[_Iterable[_Union[TrainedSpan, _Mapping]]] = ..., sampling_logprobs: _Optional[bytes] = ..., advantages: _Optional[bytes] = ..., weights: _Optional[bytes] = ..., reference_logprobs: _Optional[bytes] = ..., temperature: _Optional[float] = ..., rollout_id: _Optional[str] = ..., group_id: _Optional[str] = ..., min_policy_version: _Optional[int] = ..., max_policy_version: _Optional[int] = ..., value_targets: _Optional[bytes] = ..., sampling_values: _Optional[bytes] = ..., images: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Batch(_message.Message):
-    __slots__ = ("data",)
+    __slots__ = ("data", "images")
     DATA_FIELD_NUMBER: _ClassVar[int]
+    IMAGES_FIELD_NUMBER: _ClassVar[int]
     data: _containers.RepeatedCompositeFieldContainer[Datum]
-    def __init__(self, data: _Optional[_Iterable[_Union[Datum, _Mapping]]] = ...) -> None: ...
+    images: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, data: _Optional[_Iterable[_Union[Datum, _Mapping]]] = ..., images: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class LossSpec(_message.Message):
     __slots__ = ("name", "parameters")

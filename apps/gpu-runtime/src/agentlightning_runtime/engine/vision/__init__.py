@@ -1,0 +1,1 @@
+"""Images in prompts: decoded, placed in the tokens, and put into the network."""

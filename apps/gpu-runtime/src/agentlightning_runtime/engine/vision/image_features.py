@@ -1,0 +1,71 @@
+"""Puts images into the input of a vision-language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+    from agentlightning_runtime.contract.images import PreparedImage
+
+
+@dataclass(frozen=True)
+class RowImages:
+    """The images of a pass through the model.
+
+    Attributes:
+        patches: float32 [patches, values].
+        grids: int64 [images, 3].
+        places: int64 [tokens]: index in the flattened token ids of each token of an image, in their order.
+    """
+
+    patches: Tensor
+    grids: Tensor
+    places: Tensor
+
+
+def row_images(placed: Sequence[tuple[int, PreparedImage]], device: torch.device) -> RowImages | None:
+    """The tensors of images, each with the index of its first token in the flattened token ids; None without images."""
+    if not placed:
+        return None
+    places = np.concatenate([np.arange(start, start + image.tokens) for start, image in placed])
+    return RowImages(
+        patches=torch.from_numpy(np.concatenate([image.patches for _, image in placed])).to(device),
+        grids=torch.tensor([image.grid for _, image in placed], device=device),
+        places=torch.from_numpy(places).to(device),
+    )
+
+
+def decoder_inputs(causal_lm: PreTrainedModel, token_ids: Tensor, images: RowImages) -> dict[str, Any]:
+    """The inputs of the model's decoder: embeddings with the images' features in their places.
+
+    Models that add features after further layers (DeepStack, of Qwen3-VL) get those too.
+
+    Args:
+        causal_lm: The model.
+        token_ids: int64 [rows, length].
+        images: Their images.
+    """
+    model: Any = causal_lm
+    features = model.get_image_features(images.patches, images.grids)
+    embeddings: Tensor = model.get_input_embeddings()(token_ids)
+    values = torch.cat(list(features.pooler_output)).to(embeddings.dtype)
+    flat = embeddings.flatten(0, 1).index_copy(0, images.places, values)
+    inputs: dict[str, Any] = {"inputs_embeds": flat.view_as(embeddings)}
+    deeper = getattr(features, "deepstack_features", None)
+    if deeper is not None:
+        mask = torch.zeros(token_ids.numel(), dtype=torch.bool, device=token_ids.device)
+        mask[images.places] = True
+        # The features follow the mask, so in the order of the tokens.
+        order = images.places.argsort()
+        inputs["visual_pos_masks"] = mask.view_as(token_ids)
+        inputs["deepstack_visual_embeds"] = [torch.cat(list(level)).to(embeddings.dtype)[order] for level in deeper]
+    return inputs
