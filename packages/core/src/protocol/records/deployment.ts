@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import type { Run } from '../../store/run.ts';
+import type { Store } from '../../store/store.ts';
 import type { LoraConfig } from '../../training-runtime/training-runtime.ts';
 import { readRunProgress } from './run-progress.ts';
 
@@ -156,6 +157,14 @@ const deploymentState: z.ZodType<DeploymentState> = z.object({
 /** Reads what a deployment serves; null for a run of another kind. */
 export function readDeployment(run: Run): DeploymentState | null {
   return readRunProgress(run).kind === 'deployment' ? deploymentState.parse(run.state) : null;
+}
+
+/** Whether a store has a deployment of this name; false while the store is away. */
+export async function isDeployment(store: Pick<Store, 'getRun'>, name: string): Promise<boolean> {
+  return await store.getRun(name).then(
+    (run) => readRunProgress(run).kind === 'deployment',
+    () => false,
+  );
 }
 
 /** A version that a deployment serves, or restores by a rollback. */
