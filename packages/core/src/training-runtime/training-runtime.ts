@@ -56,6 +56,8 @@ export interface RuntimeCapabilities {
     readonly parameterCount?: number;
     /** Names of the layers that support LoRA. @default none reported */
     readonly loraTargetModules?: readonly string[];
+    /** Licence of the weights as their publisher names it, such as `apache-2.0`. Absent: unknown. */
+    readonly license?: string;
   }[];
   /** The losses with their versions. */
   readonly losses: readonly {

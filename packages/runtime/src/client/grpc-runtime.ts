@@ -205,7 +205,7 @@ function decodeCapabilities(capabilities: GetCapabilitiesResponse): RuntimeCapab
 }
 
 function decodeBaseModel(model: BaseModel): RuntimeCapabilities['models'][number] {
-  const { name, maxContext, vocabSize, maxLoraRank, loraTargetModules } = model;
+  const { name, maxContext, vocabSize, maxLoraRank, loraTargetModules, license } = model;
   const { tokenizerSha256, chatTemplateSha256, parameterCount } = model;
   return {
     name,
@@ -216,5 +216,6 @@ function decodeBaseModel(model: BaseModel): RuntimeCapabilities['models'][number
     maxLoraRank,
     ...(parameterCount === 0n ? {} : { parameterCount: Number(parameterCount) }),
     loraTargetModules,
+    ...(license === '' ? {} : { license }),
   };
 }

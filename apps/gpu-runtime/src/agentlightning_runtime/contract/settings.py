@@ -93,6 +93,7 @@ class BaseModelInfo:
         max_lora_rank: 0 when LoRA is not supported.
         parameter_count: Number of weights; 0 when unknown.
         lora_target_modules: Names of the layers that support LoRA.
+        license: Licence of the weights in the card of the model, such as `apache-2.0`; empty when unknown.
     """
 
     name: str
@@ -103,6 +104,7 @@ class BaseModelInfo:
     max_lora_rank: int = 0
     parameter_count: int = 0
     lora_target_modules: Sequence[str] = ()
+    license: str = ""
 
 
 @dataclass(frozen=True, slots=True)

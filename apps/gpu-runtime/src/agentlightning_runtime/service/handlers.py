@@ -75,6 +75,7 @@ def capabilities_message(host: RuntimeHost) -> runtime_pb2.GetCapabilitiesRespon
                 max_lora_rank=base.max_lora_rank,
                 parameter_count=base.parameter_count,
                 lora_target_modules=base.lora_target_modules,
+                license=base.license,
             )
             for base in capabilities.models
         ],

@@ -30,6 +30,8 @@ export interface ModelVersion {
   readonly step: number | null;
   /** The base model; null when the runtime chose it. */
   readonly baseModel: string | null;
+  /** The licence of the base model as its publisher names it, such as `apache-2.0`; null when unknown. */
+  readonly license: string | null;
   /** The training data: the text that identifies it in the run. */
   readonly data: string | null;
   /** SHA-256 of the configuration of the run; null without one. */
@@ -115,6 +117,8 @@ const modelVersion: z.ZodType<ModelVersion> = z.object({
   run: z.string().nullable(),
   step: z.int().nullable(),
   baseModel: z.string().nullable(),
+  // Absent in earlier records.
+  license: z.string().nullable().default(null),
   data: z.string().nullable(),
   configSha256: z.string().nullable(),
   // Absent in earlier records.

@@ -19,6 +19,7 @@ from agentlightning_runtime.engine.experimental.four_bit_base import load_four_b
 from agentlightning_runtime.engine.loading.embedded_checkpoint import is_embedded_checkpoint, load_embedded_checkpoint
 from agentlightning_runtime.engine.loading.empty_model import empty_model, fill
 from agentlightning_runtime.engine.loading.loaded_model import LoadedModel, output_head
+from agentlightning_runtime.engine.loading.model_license import model_license
 from agentlightning_runtime.engine.loading.random_model import RANDOM_PREFIX, load_random_model
 from agentlightning_runtime.engine.loading.weight_files import (
     LoadedWeights,
@@ -170,6 +171,7 @@ class BaseModel:
             max_lora_rank=MAX_LORA_RANK,
             parameter_count=sum(weight.numel() for weight in loaded.causal_lm.parameters()),
             lora_target_modules=lora_target_modules(loaded.causal_lm),
+            license="" if self.source.startswith(RANDOM_PREFIX) else model_license(self.source),
         )
 
 

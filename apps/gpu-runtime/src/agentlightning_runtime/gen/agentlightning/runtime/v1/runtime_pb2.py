@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'agentlightning/runtime/v1/runtime.proto\x12\x19\x61gentlightning.runtime.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x18\n\x16GetCapabilitiesRequest\"\x9b\x04\n\x17GetCapabilitiesResponse\x12\x17\n\x0fruntime_version\x18\x01 \x01(\t\x12\x14\n\x0c\x61pi_versions\x18\x02 \x03(\t\x12\x0e\n\x06\x64\x65vice\x18\x03 \x01(\t\x12\x39\n\x0b\x62\x61se_models\x18\x04 \x03(\x0b\x32$.agentlightning.runtime.v1.BaseModel\x12\x33\n\x06losses\x18\x05 \x03(\x0b\x32#.agentlightning.runtime.v1.LossInfo\x12\x19\n\x11max_message_bytes\x18\x06 \x01(\r\x12\x17\n\x0fmax_batch_bytes\x18\x07 \x01(\r\x12\x18\n\x10max_batch_tokens\x18\x08 \x01(\r\x12\x16\n\x0emax_batch_data\x18\t \x01(\r\x12\x1a\n\x12max_inflight_bytes\x18\n \x01(\r\x12\x16\n\x0ereorder_window\x18\x0b \x01(\r\x12\x1d\n\x15heartbeat_interval_ms\x18\x0c \x01(\r\x12\x16\n\x0esession_ttl_ms\x18\r \x01(\r\x12\x15\n\rresult_ttl_ms\x18\x0e \x01(\r\x12\x10\n\x08\x66\x65\x61tures\x18\x0f \x03(\t\x12\r\n\x05\x64type\x18\x10 \x01(\t\x12\x12\n\nmax_models\x18\x11 \x01(\r\x12\x1e\n\x16\x61\x62\x61ndoned_model_ttl_ms\x18\x12 \x01(\r\x12\x14\n\x0c\x64\x65vice_count\x18\x13 \x01(\r\"\xc7\x01\n\tBaseModel\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bmax_context\x18\x02 \x01(\r\x12\x12\n\nvocab_size\x18\x03 \x01(\r\x12\x18\n\x10tokenizer_sha256\x18\x04 \x01(\t\x12\x1c\n\x14\x63hat_template_sha256\x18\x05 \x01(\t\x12\x15\n\rmax_lora_rank\x18\x06 \x01(\r\x12\x17\n\x0fparameter_count\x18\x07 \x01(\x04\x12\x1b\n\x13lora_target_modules\x18\x08 \x03(\t\"\x9f\x01\n\x08LossInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\x12\x43\n\x08\x64\x65\x66\x61ults\x18\x03 \x03(\x0b\x32\x31.agentlightning.runtime.v1.LossInfo.DefaultsEntry\x1a/\n\rDefaultsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"J\n\x14\x43reateSessionRequest\x12\x1a\n\x12\x63lient_session_key\x18\x01 \x01(\t\x12\x16\n\x0e\x63lient_version\x18\x02 \x01(\t\"+\n\x15\x43reateSessionResponse\x12\x12\n\nsession_id\x18\x01 \x01(\t\"&\n\x10HeartbeatRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\x13\n\x11HeartbeatResponse\")\n\x13\x43loseSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\x16\n\x14\x43loseSessionResponse\"=\n\x13WatchMetricsRequest\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x14\n\x0c\x61\x66ter_cursor\x18\x02 \x01(\t\"^\n\x14WatchMetricsResponse\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\x12\x36\n\x06points\x18\x02 \x03(\x0b\x32&.agentlightning.runtime.v1.MetricPoint\"t\n\x0bMetricPoint\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04step\x18\x04 \x01(\r\x12(\n\x04time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xca\x04\n\x0eRuntimeService\x12x\n\x0fGetCapabilities\x12\x31.agentlightning.runtime.v1.GetCapabilitiesRequest\x1a\x32.agentlightning.runtime.v1.GetCapabilitiesResponse\x12r\n\rCreateSession\x12/.agentlightning.runtime.v1.CreateSessionRequest\x1a\x30.agentlightning.runtime.v1.CreateSessionResponse\x12\x66\n\tHeartbeat\x12+.agentlightning.runtime.v1.HeartbeatRequest\x1a,.agentlightning.runtime.v1.HeartbeatResponse\x12o\n\x0c\x43loseSession\x12..agentlightning.runtime.v1.CloseSessionRequest\x1a/.agentlightning.runtime.v1.CloseSessionResponse\x12q\n\x0cWatchMetrics\x12..agentlightning.runtime.v1.WatchMetricsRequest\x1a/.agentlightning.runtime.v1.WatchMetricsResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'agentlightning/runtime/v1/runtime.proto\x12\x19\x61gentlightning.runtime.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x18\n\x16GetCapabilitiesRequest\"\x9b\x04\n\x17GetCapabilitiesResponse\x12\x17\n\x0fruntime_version\x18\x01 \x01(\t\x12\x14\n\x0c\x61pi_versions\x18\x02 \x03(\t\x12\x0e\n\x06\x64\x65vice\x18\x03 \x01(\t\x12\x39\n\x0b\x62\x61se_models\x18\x04 \x03(\x0b\x32$.agentlightning.runtime.v1.BaseModel\x12\x33\n\x06losses\x18\x05 \x03(\x0b\x32#.agentlightning.runtime.v1.LossInfo\x12\x19\n\x11max_message_bytes\x18\x06 \x01(\r\x12\x17\n\x0fmax_batch_bytes\x18\x07 \x01(\r\x12\x18\n\x10max_batch_tokens\x18\x08 \x01(\r\x12\x16\n\x0emax_batch_data\x18\t \x01(\r\x12\x1a\n\x12max_inflight_bytes\x18\n \x01(\r\x12\x16\n\x0ereorder_window\x18\x0b \x01(\r\x12\x1d\n\x15heartbeat_interval_ms\x18\x0c \x01(\r\x12\x16\n\x0esession_ttl_ms\x18\r \x01(\r\x12\x15\n\rresult_ttl_ms\x18\x0e \x01(\r\x12\x10\n\x08\x66\x65\x61tures\x18\x0f \x03(\t\x12\r\n\x05\x64type\x18\x10 \x01(\t\x12\x12\n\nmax_models\x18\x11 \x01(\r\x12\x1e\n\x16\x61\x62\x61ndoned_model_ttl_ms\x18\x12 \x01(\r\x12\x14\n\x0c\x64\x65vice_count\x18\x13 \x01(\r\"\xd8\x01\n\tBaseModel\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bmax_context\x18\x02 \x01(\r\x12\x12\n\nvocab_size\x18\x03 \x01(\r\x12\x18\n\x10tokenizer_sha256\x18\x04 \x01(\t\x12\x1c\n\x14\x63hat_template_sha256\x18\x05 \x01(\t\x12\x15\n\rmax_lora_rank\x18\x06 \x01(\r\x12\x17\n\x0fparameter_count\x18\x07 \x01(\x04\x12\x1b\n\x13lora_target_modules\x18\x08 \x03(\t\x12\x0f\n\x07license\x18\t \x01(\t\"\x9f\x01\n\x08LossInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\x12\x43\n\x08\x64\x65\x66\x61ults\x18\x03 \x03(\x0b\x32\x31.agentlightning.runtime.v1.LossInfo.DefaultsEntry\x1a/\n\rDefaultsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"J\n\x14\x43reateSessionRequest\x12\x1a\n\x12\x63lient_session_key\x18\x01 \x01(\t\x12\x16\n\x0e\x63lient_version\x18\x02 \x01(\t\"+\n\x15\x43reateSessionResponse\x12\x12\n\nsession_id\x18\x01 \x01(\t\"&\n\x10HeartbeatRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\x13\n\x11HeartbeatResponse\")\n\x13\x43loseSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\x16\n\x14\x43loseSessionResponse\"=\n\x13WatchMetricsRequest\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x14\n\x0c\x61\x66ter_cursor\x18\x02 \x01(\t\"^\n\x14WatchMetricsResponse\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\x12\x36\n\x06points\x18\x02 \x03(\x0b\x32&.agentlightning.runtime.v1.MetricPoint\"t\n\x0bMetricPoint\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04step\x18\x04 \x01(\r\x12(\n\x04time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xca\x04\n\x0eRuntimeService\x12x\n\x0fGetCapabilities\x12\x31.agentlightning.runtime.v1.GetCapabilitiesRequest\x1a\x32.agentlightning.runtime.v1.GetCapabilitiesResponse\x12r\n\rCreateSession\x12/.agentlightning.runtime.v1.CreateSessionRequest\x1a\x30.agentlightning.runtime.v1.CreateSessionResponse\x12\x66\n\tHeartbeat\x12+.agentlightning.runtime.v1.HeartbeatRequest\x1a,.agentlightning.runtime.v1.HeartbeatResponse\x12o\n\x0c\x43loseSession\x12..agentlightning.runtime.v1.CloseSessionRequest\x1a/.agentlightning.runtime.v1.CloseSessionResponse\x12q\n\x0cWatchMetrics\x12..agentlightning.runtime.v1.WatchMetricsRequest\x1a/.agentlightning.runtime.v1.WatchMetricsResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,29 +39,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETCAPABILITIESRESPONSE']._serialized_start=130
   _globals['_GETCAPABILITIESRESPONSE']._serialized_end=669
   _globals['_BASEMODEL']._serialized_start=672
-  _globals['_BASEMODEL']._serialized_end=871
-  _globals['_LOSSINFO']._serialized_start=874
-  _globals['_LOSSINFO']._serialized_end=1033
-  _globals['_LOSSINFO_DEFAULTSENTRY']._serialized_start=986
-  _globals['_LOSSINFO_DEFAULTSENTRY']._serialized_end=1033
-  _globals['_CREATESESSIONREQUEST']._serialized_start=1035
-  _globals['_CREATESESSIONREQUEST']._serialized_end=1109
-  _globals['_CREATESESSIONRESPONSE']._serialized_start=1111
-  _globals['_CREATESESSIONRESPONSE']._serialized_end=1154
-  _globals['_HEARTBEATREQUEST']._serialized_start=1156
-  _globals['_HEARTBEATREQUEST']._serialized_end=1194
-  _globals['_HEARTBEATRESPONSE']._serialized_start=1196
-  _globals['_HEARTBEATRESPONSE']._serialized_end=1215
-  _globals['_CLOSESESSIONREQUEST']._serialized_start=1217
-  _globals['_CLOSESESSIONREQUEST']._serialized_end=1258
-  _globals['_CLOSESESSIONRESPONSE']._serialized_start=1260
-  _globals['_CLOSESESSIONRESPONSE']._serialized_end=1282
-  _globals['_WATCHMETRICSREQUEST']._serialized_start=1284
-  _globals['_WATCHMETRICSREQUEST']._serialized_end=1345
-  _globals['_WATCHMETRICSRESPONSE']._serialized_start=1347
-  _globals['_WATCHMETRICSRESPONSE']._serialized_end=1441
-  _globals['_METRICPOINT']._serialized_start=1443
-  _globals['_METRICPOINT']._serialized_end=1559
-  _globals['_RUNTIMESERVICE']._serialized_start=1562
-  _globals['_RUNTIMESERVICE']._serialized_end=2148
+  _globals['_BASEMODEL']._serialized_end=888
+  _globals['_LOSSINFO']._serialized_start=891
+  _globals['_LOSSINFO']._serialized_end=1050
+  _globals['_LOSSINFO_DEFAULTSENTRY']._serialized_start=1003
+  _globals['_LOSSINFO_DEFAULTSENTRY']._serialized_end=1050
+  _globals['_CREATESESSIONREQUEST']._serialized_start=1052
+  _globals['_CREATESESSIONREQUEST']._serialized_end=1126
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=1128
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=1171
+  _globals['_HEARTBEATREQUEST']._serialized_start=1173
+  _globals['_HEARTBEATREQUEST']._serialized_end=1211
+  _globals['_HEARTBEATRESPONSE']._serialized_start=1213
+  _globals['_HEARTBEATRESPONSE']._serialized_end=1232
+  _globals['_CLOSESESSIONREQUEST']._serialized_start=1234
+  _globals['_CLOSESESSIONREQUEST']._serialized_end=1275
+  _globals['_CLOSESESSIONRESPONSE']._serialized_start=1277
+  _globals['_CLOSESESSIONRESPONSE']._serialized_end=1299
+  _globals['_WATCHMETRICSREQUEST']._serialized_start=1301
+  _globals['_WATCHMETRICSREQUEST']._serialized_end=1362
+  _globals['_WATCHMETRICSRESPONSE']._serialized_start=1364
+  _globals['_WATCHMETRICSRESPONSE']._serialized_end=1458
+  _globals['_METRICPOINT']._serialized_start=1460
+  _globals['_METRICPOINT']._serialized_end=1576
+  _globals['_RUNTIMESERVICE']._serialized_start=1579
+  _globals['_RUNTIMESERVICE']._serialized_end=2165
 # @@protoc_insertion_point(module_scope)
