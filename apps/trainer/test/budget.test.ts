@@ -9,7 +9,7 @@ import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { resolveRun } from '../src/config/resolve-run.ts';
 import { estimateTraining } from '../src/estimate-training.ts';
-import { fromStore, type TrainConfig, type TrainingEvent } from '../src/index.ts';
+import { fromRun, fromStore, type StoredTrainConfig, type TrainConfig, type TrainingEvent } from '../src/index.ts';
 import { storeDataset } from '../src/stored-data/named-dataset.ts';
 import { ask, type SmallTask, smallConfig, smallTrainer, trainSmall } from './small-trainer.ts';
 import { withStore } from './with-store.ts';
@@ -133,4 +133,44 @@ test('an estimate has tasks and guards of the store', async () => {
   // Two tasks twice, four tasks before and after, and two of the guard; then 10 steps of 6 instead of one of 4.
   expect(estimate).toMatchObject({ measuredRollouts: 16, rollouts: 72 });
   expect((await store.queryRuns()).total).toBe(runsBefore);
+});
+
+test('an estimate of a training without new rollouts has the data of the store, and no rollouts', async () => {
+  const url = `sqlite:${path.join(folder, 'agl.db')}`;
+  const store = await openStore(url);
+  onTestFinished(() => store.close());
+  const line = (content: string) => ({
+    messages: [
+      { role: 'user', content: 'Yes?' },
+      { role: 'assistant', content },
+    ],
+  });
+  const lines = { train: [line('Yes.'), line('Sure.')], test: [] };
+  await storeDataset(store, { name: 'chats', format: 'chat', selection: {}, by: 'test', lines });
+  const { runtime } = smallConfig(folder);
+  const estimated = (data: StoredTrainConfig['data']): Promise<object> => {
+    const config: StoredTrainConfig = {
+      data,
+      runtime,
+      algorithm: { type: 'sft', learningRate: 0.01 },
+      steps: 10,
+      tasksPerStep: 2,
+      // Also where the training begins with the model of a deployment.
+      checkpoints: { from: 'support-agent@live' },
+      store: { url },
+      run: { dataDir: folder },
+    };
+    const resolved = resolveRun(config, folder);
+    if ('kind' in resolved) throw new Error('not a training');
+    return estimateTraining(resolved, { signal: new AbortController().signal, onEvent: () => undefined });
+  };
+  const estimate = await estimated(fromStore({ dataset: 'chats@1' }));
+  expect(estimate).toMatchObject({ measuredRollouts: 0, rollouts: 0, inputTokens: 0 });
+  expect(estimate).toMatchObject({
+    trainingTokens: expect.toSatisfy((tokens: number) => tokens > 0 && tokens % 10 === 0),
+  });
+  await expect(estimated(fromRun('support-agent'))).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringContaining('without the rollouts of support-agent'),
+  });
 });
