@@ -131,7 +131,10 @@ test('responses have the name of the deployment as their model, in every API, an
 
 /** The bodies of an upstream with each API, whose model is that of the weights. */
 const nativeBodies: Readonly<
-  Record<string, readonly [whole: object, events: readonly (Readonly<Record<string, unknown>> & { readonly type: string })[]]>
+  Record<
+    string,
+    readonly [whole: object, events: readonly (Readonly<Record<string, unknown>> & { readonly type: string })[]]
+  >
 > = {
   '/v1/responses': [
     { id: 'r-1', object: 'response', model: 'weights-1', status: 'completed', output: [] },

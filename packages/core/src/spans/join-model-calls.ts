@@ -1,5 +1,5 @@
 import { foreignModelCall } from './foreign-model-call.ts';
-import { withMastraConversations } from './mastra-calls.ts';
+import { withMastraConversations } from './gen-ai-call.ts';
 import type { Span } from './span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from './span-attributes.ts';
 
