@@ -11,6 +11,7 @@ import { resolveRun } from '../src/config/resolve-run.ts';
 import { estimateTraining } from '../src/estimate-training.ts';
 import { fromRun, fromStore, type StoredTrainConfig, type TrainConfig, type TrainingEvent } from '../src/index.ts';
 import { storeDataset } from '../src/stored-data/named-dataset.ts';
+import { sharedRuntime } from './shared-runtime.ts';
 import { ask, type SmallTask, smallConfig, smallTrainer, trainSmall } from './small-trainer.ts';
 import { withStore } from './with-store.ts';
 
@@ -147,11 +148,10 @@ test('an estimate of a training without new rollouts has the data of the store, 
   });
   const lines = { train: [line('Yes.'), line('Sure.')], test: [] };
   await storeDataset(store, { name: 'chats', format: 'chat', selection: {}, by: 'test', lines });
-  const { runtime } = smallConfig(folder);
   const estimated = (data: StoredTrainConfig['data']): Promise<object> => {
     const config: StoredTrainConfig = {
       data,
-      runtime,
+      runtime: sharedRuntime,
       algorithm: { type: 'sft', learningRate: 0.01 },
       steps: 10,
       tasksPerStep: 2,
