@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
@@ -8,9 +8,11 @@ import { costOfRun, effortOf, type StepSummary, type TrainingEvent } from '@agen
 import { type Cost, type ModelUsage, newId } from '@agentlightning/core/store';
 import { groupSizeOf } from './config/policy-learner.ts';
 import type { ResolvedConfig } from './config/resolve-config.ts';
+import type { ResolvedData } from './config/sections/data-config.ts';
 import type { TrainingListener } from './events/training-listener.ts';
 import { openStoreByUrl } from './runtime/open-store-by-url.ts';
 import { readConfiguredTasks } from './runtime/read-configured-tasks.ts';
+import { jsonLines, readDataset } from './stored-data/named-dataset.ts';
 import { trainWith } from './trainer.ts';
 
 /** What a whole training would use, from a small one. */
@@ -33,9 +35,10 @@ const fewTasks = { step: 2, evaluation: 5 };
 
 /**
  * Trains one step on a few tasks in a temporary folder, and extends what it used to the whole training by the number of rollouts.
- * More rollouts at a time usually take less time each; longer responses of a trained model take more.
+ * More rollouts at a time usually take less time each; longer responses of a trained model take more. The step is one of the base
+ * model, also where the training begins with a checkpoint.
  *
- * @throws AgentLightningError CONFIG where agents or the gateway run elsewhere; what a training throws
+ * @throws AgentLightningError CONFIG where agents or the gateway run elsewhere, and for rollouts of a run as data; what a training throws
  */
 export async function estimateTraining(
   config: ResolvedConfig,
@@ -44,12 +47,13 @@ export async function estimateTraining(
   assertLocal(config);
   // The small training has a separate store.
   const tasks = await readAllTasks(config);
-  const folder = await mkdtemp(path.join(tmpdir(), 'agentlightning-estimate-'));
   const guards = await readGuards(config);
-  const small = smallConfig({ ...config, tasks, evaluation: { ...config.evaluation, guards } }, folder);
+  const folder = await mkdtemp(path.join(tmpdir(), 'agentlightning-estimate-'));
   const watch = new Stopwatch();
   const runId = newId('run');
   try {
+    const data = await copyData(config, folder);
+    const small = smallConfig({ ...config, data, tasks, evaluation: { ...config.evaluation, guards } }, folder);
     await trainWith(small, {
       runId,
       signal,
@@ -75,6 +79,26 @@ export async function estimateTraining(
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The data in the temporary folder: the lines of a data set are a file there. */
+async function copyData({ data, storeUrl, storeApiKey }: ResolvedConfig, folder: string): Promise<ResolvedData | null> {
+  if (data === null || data.type === 'file') return data;
+  if (data.type === 'run') {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `An estimate has a separate store in a temporary folder, without the rollouts of ${data.run}`,
+      remedy: 'Train one step instead, with `--steps 1`.',
+    });
+  }
+  const store = await openStoreByUrl({ url: storeUrl, apiKey: storeApiKey });
+  try {
+    const file = path.join(folder, 'data.jsonl');
+    await writeFile(file, jsonLines(await readDataset(store, data.dataset, data.part)));
+    return { type: 'file', file };
+  } finally {
+    await store.close();
   }
 }
 
@@ -127,6 +151,7 @@ function smallConfig(config: ResolvedConfig, folder: string): ResolvedConfig {
     tasksPerStep: Math.min(tasksPerStep, fewTasks.step),
     evaluation: { ...evaluation, every: 0, tasks: Math.min(evaluation.tasks, fewTasks.evaluation) },
     collection: { ...config.collection, mode: 'sync' },
+    checkpoints: { ...config.checkpoints, from: null },
     limits: { ...config.limits, budget: null },
   };
 }
@@ -181,7 +206,8 @@ function extended(
   const evaluations = 2 + (evaluation.every === 0 ? 0 : Math.floor(steps / evaluation.every));
   const guarded = small.guards.reduce((sum, tasks) => sum + Math.min(tasks, evaluation.tasks), 0);
   const evaluatedTasks = evaluations * Math.min(small.heldOut, evaluation.tasks) + 2 * guarded;
-  const rollouts = steps * tasksPerStep * groupSizeOf(config.policies) + evaluatedTasks * evaluation.rolloutsPerTask;
+  const inSteps = config.data === null ? steps * tasksPerStep * groupSizeOf(config.policies) : 0;
+  const rollouts = inSteps + evaluatedTasks * evaluation.rolloutsPerTask;
   const share = rollouts / Math.max(1, small.rollouts);
   const usage = small.usage.map((used) => ({
     ...used,
@@ -191,12 +217,12 @@ function extended(
     outputTokens: Math.round(used.outputTokens * share),
   }));
   const total = (field: 'inputTokens' | 'outputTokens'): number => usage.reduce((sum, used) => sum + used[field], 0);
-  const inSteps = (steps * tasksPerStep * groupSizeOf(config.policies)) / rollouts;
+  const shareOfSteps = inSteps / Math.max(1, rollouts);
   const trained = Math.round(effortOf(run).trainingTokens * largerStep * steps);
   const effort = {
     seconds: steps * largerStep * measured.secondsPerStep + evaluatedTasks * measured.secondsPerEvaluatedTask,
     // A small step may have only groups of equal rewards, which are not trained on: then all tokens of steps are the bound.
-    trainingTokens: trained > 0 ? trained : Math.round((total('inputTokens') + total('outputTokens')) * inSteps),
+    trainingTokens: trained > 0 ? trained : Math.round((total('inputTokens') + total('outputTokens')) * shareOfSteps),
   };
   return {
     measuredRollouts: small.rollouts,

@@ -3,11 +3,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { aSpan } from '@agentlightning/core/testing';
 import { rubric } from '@agentlightning/rewards';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openStore } from '@agentlightning/store';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { resolveRun } from '../src/config/resolve-run.ts';
 import { estimateTraining } from '../src/estimate-training.ts';
-import type { TrainConfig, TrainingEvent } from '../src/index.ts';
+import { fromRun, fromStore, type StoredTrainConfig, type TrainConfig, type TrainingEvent } from '../src/index.ts';
+import { storeDataset } from '../src/stored-data/named-dataset.ts';
+import { sharedRuntime } from './shared-runtime.ts';
 import { ask, type SmallTask, smallConfig, smallTrainer, trainSmall } from './small-trainer.ts';
 import { withStore } from './with-store.ts';
 
@@ -101,4 +105,72 @@ test('an estimate extends one small step to the whole training, and leaves nothi
   expect(estimate.cost.amount).toBeCloseTo(estimate.inputTokens + estimate.outputTokens, 0);
   expect(estimate.trainingTokens).toBeGreaterThan(0);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test('an estimate has tasks and guards of the store', async () => {
+  const url = `sqlite:${path.join(folder, 'agl.db')}`;
+  const store = await openStore(url);
+  onTestFinished(() => store.close());
+  for (let index = 0; index < 3; index += 1) {
+    const ids = { rolloutId: `a${index}`, attemptId: `at-${index}`, startTimeMs: 1, endTimeMs: 2 };
+    const input = JSON.stringify({ question: `What is ${index}?` });
+    const attributes = { 'agentlightning.operation.input': input };
+    await store.recordTraces('desk', [aSpan({ ...ids, spanId: `s-${index}`, parentId: null, attributes })]);
+  }
+  const lines = { train: [], test: [{ question: 'Old?' }, { question: 'Older?' }] };
+  await storeDataset(store, { name: 'old', format: 'tasks', selection: {}, by: 'test', lines });
+  const { tasks, evaluation } = smallConfig(folder);
+  const config = smallConfig(folder, {
+    steps: 10,
+    tasksPerStep: 3,
+    store: { url },
+    tasks: { ...tasks, train: fromStore({ from: 'desk' }) },
+    evaluation: { ...evaluation, guards: { old: fromStore({ dataset: 'old@1', part: 'test' }) } },
+  });
+  const resolved = resolveRun(config, folder);
+  if ('kind' in resolved) throw new Error('not a training');
+  const runsBefore = (await store.queryRuns()).total;
+  const estimate = await estimateTraining(resolved, { signal: new AbortController().signal, onEvent: () => undefined });
+  // Two tasks twice, four tasks before and after, and two of the guard; then 10 steps of 6 instead of one of 4.
+  expect(estimate).toMatchObject({ measuredRollouts: 16, rollouts: 72 });
+  expect((await store.queryRuns()).total).toBe(runsBefore);
+});
+
+test('an estimate of a training without new rollouts has the data of the store, and no rollouts', async () => {
+  const url = `sqlite:${path.join(folder, 'agl.db')}`;
+  const store = await openStore(url);
+  onTestFinished(() => store.close());
+  const line = (content: string) => ({
+    messages: [
+      { role: 'user', content: 'Yes?' },
+      { role: 'assistant', content },
+    ],
+  });
+  const lines = { train: [line('Yes.'), line('Sure.')], test: [] };
+  await storeDataset(store, { name: 'chats', format: 'chat', selection: {}, by: 'test', lines });
+  const estimated = (data: StoredTrainConfig['data']): Promise<object> => {
+    const config: StoredTrainConfig = {
+      data,
+      runtime: sharedRuntime,
+      algorithm: { type: 'sft', learningRate: 0.01 },
+      steps: 10,
+      tasksPerStep: 2,
+      // Also where the training begins with the model of a deployment.
+      checkpoints: { from: 'support-agent@live' },
+      store: { url },
+      run: { dataDir: folder },
+    };
+    const resolved = resolveRun(config, folder);
+    if ('kind' in resolved) throw new Error('not a training');
+    return estimateTraining(resolved, { signal: new AbortController().signal, onEvent: () => undefined });
+  };
+  const estimate = await estimated(fromStore({ dataset: 'chats@1' }));
+  expect(estimate).toMatchObject({ measuredRollouts: 0, rollouts: 0, inputTokens: 0 });
+  expect(estimate).toMatchObject({
+    trainingTokens: expect.toSatisfy((tokens: number) => tokens > 0 && tokens % 10 === 0),
+  });
+  await expect(estimated(fromRun('support-agent'))).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringContaining('without the rollouts of support-agent'),
+  });
 });

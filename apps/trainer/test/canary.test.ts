@@ -29,6 +29,7 @@ function version(id: string, fields: Partial<ModelVersion> = {}): ModelVersion {
     run: null,
     step: null,
     baseModel: id,
+    license: null,
     data: null,
     configSha256: null,
     source: { type: 'endpoint', baseUrl: 'http://127.0.0.1:1/v1', model: id, keyVariable: null },

@@ -34,6 +34,7 @@ function promptsVersion(name: string): ModelVersion {
     run: 'search-1',
     step: null,
     baseModel: null,
+    license: null,
     data: null,
     configSha256: '0'.repeat(64),
     location: null,
@@ -128,9 +129,17 @@ test('agl deploy records a checkpoint with its origin, which agl models and agl 
     run: 'trained',
     step: 1,
     baseModel: 'tiny-random',
+    license: 'MIT',
     data: expect.stringContaining('8 tasks'),
     deployments: [{ name: 'support-agent', isLive: true }],
   });
+  // The licence of a model of an endpoint is not known, and not guessed.
+  const endpoint = ['--endpoint', 'http://127.0.0.1:1/v1', '--model', 'gpt-4.1-mini'];
+  expect(await runAgl(['deploy', ...endpoint, '--to', 'other', '--store', url])).toMatchObject({ code: 0 });
+  const listed = (await runAgl(['models', '--store', url])).output;
+  expect(listed).toMatch(/^version +kind +base model +licence /);
+  expect(listed).toMatch(/^trained@1 +weights +tiny-random +MIT /m);
+  expect(listed).toMatch(/^gpt-4\.1-mini +endpoint +gpt-4\.1-mini +unknown /m);
   expect((await runAgl(['deployments', '--store', url])).output).toContain('support-agent');
   expect(await runAgl(['deploy', 'trained@99', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });
   expect(await runAgl(['deploy', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });

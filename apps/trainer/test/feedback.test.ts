@@ -2,7 +2,7 @@ import { feedback } from '@agentlightning/client/feedback';
 import { AgentLightningError } from '@agentlightning/core';
 import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '@agentlightning/store';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 
 let store: SqlStore;
 let server: StoreServer;
@@ -77,6 +77,28 @@ test('an unreachable store is a typed error', async () => {
   const given = { url: 'http://127.0.0.1:1', apiKey, fetch: failing, signal: AbortSignal.abort() };
   await expect(feedback('ro-1', { score: 1 }, given)).rejects.toMatchObject({ code: 'UNREACHABLE' });
   expect(calls).toBe(1);
+});
+
+test('the signal ends a pause between retries, and the error is that of the last attempt', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const stop = new AbortController();
+  let calls = 0;
+  const failing = (): Promise<Response> => {
+    calls += 1;
+    return Promise.reject(new Error(`attempt ${calls}`));
+  };
+  const given = { url: 'http://127.0.0.1:1', apiKey, fetch: failing, signal: stop.signal };
+  const sent = feedback('ro-1', { score: 1 }, given);
+  const refused = expect(sent).rejects.toMatchObject({ code: 'UNREACHABLE', message: /attempt 2/ });
+  await vi.advanceTimersByTimeAsync(250);
+  expect([calls, vi.getTimerCount()]).toEqual([2, 1]);
+  stop.abort();
+  // No time passes.
+  await refused;
+  expect([calls, vi.getTimerCount()]).toEqual([2, 0]);
 });
 
 test('a restricted key sends at most 600 requests a minute', async () => {

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { aSpan } from '@agentlightning/core/testing';
-import { openStore, type SqlStore } from '@agentlightning/store';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createStoreServer, openStore, type SqlStore } from '@agentlightning/store';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { commandOutputs } from '../src/cli/output/command-outputs.ts';
 import { fromStore, type TrainConfig, Trainer } from '../src/index.ts';
 import { findDatasets, readDataset, storeDataset } from '../src/stored-data/named-dataset.ts';
@@ -79,6 +79,27 @@ test('names, versions and empty draws that cannot be are refused, and nothing is
   expect((await agl('datasets', 'desk-tasks@1')).stderr).toContain('the store has no data set "desk-tasks@1"');
   expect((await agl('datasets', '--out', 'x.jsonl')).stderr).toContain('--out needs a version');
   expect(await findDatasets(store)).toEqual([]);
+});
+
+test('a store server stores a version for an admin, and other keys learn what they can do instead', async () => {
+  await record('a', 1);
+  const server = await createStoreServer({ store, port: 0 });
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await server.close();
+  });
+  const draw = ['dataset', '--from', 'desk', '--format', 'tasks', '--name', 'desk-tasks', '--store', server.url];
+  const by = async (role: 'admin' | 'trainer'): Promise<EndedCommand> => {
+    const { key } = await store.createAccessKey({ name: role, role });
+    vi.stubEnv('AGL_STORE_KEY', key);
+    return await runAgl(draw, { cwd: folder });
+  };
+  const refused = await by('trainer');
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toMatch(/may not store desk-tasks@1.*role admin/s);
+  expect(refused.stderr).toContain('--out and --test-out');
+  expect(await findDatasets(store)).toEqual([]);
+  expect((await by('admin')).stderr).toContain('Stored desk-tasks@1');
 });
 
 test('versions that are stored at the same time get different numbers', async () => {

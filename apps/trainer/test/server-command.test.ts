@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { StoreClient } from '@agentlightning/core/store-client';
+import { aSpan } from '@agentlightning/core/testing';
 import { runRollouts } from '@agentlightning/runner';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type AglEvent, AglProcess, stepOf } from './agl-process.ts';
@@ -134,6 +135,22 @@ test('runs are trained in order, and the endpoint serves the trained model', asy
     max_tokens: 4,
   });
   expect(completion).toMatchObject({ status: 200, body: { choices: [{ message: { role: 'assistant' } }] } });
+});
+
+test('a deployment is not a run of the server, and its calls are not sent to the model of one', async () => {
+  await using server = await ServerUnderTest.start();
+  const store = new StoreClient({ baseUrl: server.url, apiKey: server.key });
+  await store.recordTraces('support-agent', [aSpan({ rolloutId: 'ro-1' })]);
+  await store.close();
+  const refused = { status: 404, body: { error: { message: expect.stringContaining('is a deployment') } } };
+  const endpoint = await server.send('POST', '/v1/server/runs/support-agent/endpoint');
+  expect(endpoint).toMatchObject(refused);
+  expect(JSON.stringify(endpoint.body)).toContain('agl serve support-agent');
+  expect(await server.send('GET', '/v1/server/runs/other')).toMatchObject({ status: 404 });
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const call = await server.send('POST', '/v1/chat/completions', { model: 'support-agent', messages });
+  expect(call).toMatchObject(refused);
+  expect(JSON.stringify(call.body)).toContain('agl serve support-agent');
 });
 
 test('a killed server continues its runs, and a stopped run is resumed with its checkpoint', {

@@ -139,6 +139,7 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
     directory: new AttemptDirectory(options.store, options.unattributedCalls === 'pass' ? null : unattributedCalls),
     metrics,
     deployments: options.deployments ?? null,
+    store: options.store,
     recorder: new CallRecorder({
       writer,
       production,

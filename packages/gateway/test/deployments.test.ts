@@ -129,6 +129,93 @@ test('responses have the name of the deployment as their model, in every API, an
   expect(spans.map(modelCallFromSpan).find((call) => call !== null)).toMatchObject({ responseModel: 'stable' });
 });
 
+/** The bodies of an upstream with each API, whose model is that of the weights. */
+const nativeBodies: Readonly<
+  Record<
+    string,
+    readonly [whole: object, events: readonly (Readonly<Record<string, unknown>> & { readonly type: string })[]]
+  >
+> = {
+  '/v1/responses': [
+    { id: 'r-1', object: 'response', model: 'weights-1', status: 'completed', output: [] },
+    [
+      { type: 'response.created', response: { id: 'r-1', model: 'weights-1', status: 'in_progress', output: [] } },
+      { type: 'response.completed', response: { id: 'r-1', model: 'weights-1', status: 'completed', output: [] } },
+    ],
+  ],
+  '/v1/messages': [
+    {
+      id: 'm-1',
+      type: 'message',
+      role: 'assistant',
+      model: 'weights-1',
+      content: [],
+      stop_reason: 'end_turn',
+      usage: {},
+    },
+    [
+      {
+        type: 'message_start',
+        message: { id: 'm-1', type: 'message', role: 'assistant', model: 'weights-1', content: [], usage: {} },
+      },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    ],
+  ],
+};
+
+test.each([
+  ['/v1/responses', false],
+  ['/v1/responses', true],
+  ['/v1/messages', false],
+  ['/v1/messages', true],
+] as const)('the model of %s of an upstream that has it is the deployment, streamed: %s', async (path, stream) => {
+  const [whole, events] = nativeBodies[path] ?? [{}, []];
+  respondWith((response) => {
+    expect(response.req.url).toBe(path);
+    response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
+    const sent = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+    response.end(stream ? sent : JSON.stringify(whole));
+  });
+  route = { live: 'run-2@1', candidate: null };
+  const gateway = await start();
+  const asked = {
+    model: 'support-agent',
+    max_tokens: 8,
+    input: 'Hello',
+    messages: [{ role: 'user', content: 'Hello' }],
+  };
+  const response = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...asked, stream }),
+  });
+  const text = await response.text();
+  expect(response.status).toBe(200);
+  const models = [...text.matchAll(/"model":"([^"]*)"/g)].map(([, model]) => model);
+  expect(models).toEqual(path === '/v1/responses' && stream ? ['support-agent', 'support-agent'] : ['support-agent']);
+  expect(candidate.requests.map(({ body }) => JSON.parse(body))).toMatchObject([{ model: 'weights-2', stream }]);
+  await gateway.drain();
+  const { items: spans } = await store.querySpans({ rolloutId: response.headers.get('x-rollout-id') ?? '' });
+  expect(spans.map(modelCallFromSpan).find((call) => call !== null)).toMatchObject({ responseModel: 'weights-1' });
+});
+
+test('a gateway of runs does not send calls of a deployment to the model of a run', async () => {
+  await store.createRun({ runId: 'support-agent', name: 'support-agent', config: {} });
+  await store.updateRun('support-agent', { state: { kind: 'deployment' } });
+  const gateway = await serveGateway({ store, upstream: upstreams(), retry: quickRetry });
+  opened.push({ [Symbol.asyncDispose]: () => gateway.close() });
+  await expect(ask(gateway, 'ada')).rejects.toMatchObject({
+    status: 404,
+    message: expect.stringMatching(/is a deployment.*`agl serve support-agent`/),
+  });
+  expect(stable.requests).toEqual([]);
+  // The name of another model is replaced, as without deployments.
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'unused', maxRetries: 0 });
+  const other = await client.chat.completions.create({ model: 'gpt', messages: [{ role: 'user', content: 'Hello' }] });
+  expect(other.choices[0]?.message.content).toBe('stable');
+});
+
 test('each call is a trace of the deployment with its version and user, and its id takes feedback', async () => {
   const gateway = await start();
   const reply = await ask(gateway, 'ada');

@@ -1,10 +1,15 @@
 import { uncapturedModelCall } from '@agentlightning/core/internal';
 import { joinModelCalls, modelCallFromSpan, readProductionMetadata } from '@agentlightning/core/spans';
-import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '@agentlightning/store';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { OpenTelemetry } from '@ai-sdk/otel';
 import { OpenAIInstrumentation as OpenInference } from '@arizeai/openinference-instrumentation-openai';
+import { Agent } from '@mastra/core/agent';
+import { Mastra } from '@mastra/core/mastra';
+import { createTool } from '@mastra/core/tools';
+import { Observability } from '@mastra/observability';
+import { OtelExporter } from '@mastra/otel-exporter';
 import { context, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
@@ -13,6 +18,15 @@ import { OpenAIInstrumentation as OpenLLMetry } from '@traceloop/instrumentation
 import { generateText } from 'ai';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+
+/** Whether the model calls a tool: before the first result, where it may have any. */
+const asksTool = (messages: readonly { readonly role?: unknown; readonly content?: unknown }[]): boolean =>
+  JSON.stringify(messages).includes('policy of') && !messages.some(({ role }) => role === 'tool');
+
+type MastraModel = ConstructorParameters<typeof Agent>[0]['model'];
+
+const apiKey = 'a key of the test that is long enough';
 
 let store: SqlStore;
 let server: StoreServer;
@@ -21,8 +35,10 @@ let sdk: NodeSDK | null = null;
 
 beforeEach(async () => {
   store = await openStore(':memory:');
-  server = await createStoreServer({ store, port: 0, apiKey: 'a key of the test that is long enough' });
-  model = await ScriptedModel.start(() => respondWith('Within 30 days.'));
+  server = await createStoreServer({ store, port: 0, apiKey });
+  model = await ScriptedModel.start(({ messages }) =>
+    asksTool(messages) ? callTool('policy', { product: 'shoes' }) : respondWith('Within 30 days.'),
+  );
 });
 afterEach(async () => {
   await sdk?.shutdown().catch(() => undefined);
@@ -35,10 +51,10 @@ afterEach(async () => {
 });
 
 /** The OpenTelemetry SDK as an application starts it, with the instrumentation of another project. */
-function startTracing(deployment: string, apiKey = 'a key of the test that is long enough'): OTLPTraceExporter {
+function startTracing(deployment: string, key = apiKey): OTLPTraceExporter {
   const exporter = new OTLPTraceExporter({
     url: `${server.url}/v1/traces`,
-    headers: { authorization: `Bearer ${apiKey}` },
+    headers: { authorization: `Bearer ${key}` },
   });
   sdk = new NodeSDK({
     resource: resourceFromAttributes({ 'agentlightning.deployment': deployment }),
@@ -54,6 +70,12 @@ function startTracing(deployment: string, apiKey = 'a key of the test that is lo
 
 /** What a deployment has of the one call that was traced. */
 async function recordedIn(deployment: string) {
+  const { rollout, calls } = await callsIn(deployment);
+  return { rollout, call: calls.length === 1 ? calls[0] : null };
+}
+
+/** What a deployment has of the one trace. */
+async function callsIn(deployment: string) {
   await sdk?.shutdown();
   sdk = null;
   const { items } = await store.queryRollouts({ runId: deployment });
@@ -61,7 +83,7 @@ async function recordedIn(deployment: string) {
   if (rollout === undefined || items.length > 1) throw new Error(`${items.length} traces arrived`);
   const { items: spans } = await store.querySpans({ rolloutId: rollout.rolloutId });
   const calls = joinModelCalls(spans).flatMap(({ step }) => (step === null ? [] : [uncapturedModelCall(step)]));
-  return { rollout, call: calls.length === 1 && calls[0] != null ? modelCallFromSpan(calls[0]) : null };
+  return { rollout, calls: calls.flatMap((call) => (call === null ? [] : (modelCallFromSpan(call) ?? []))) };
 }
 
 const exchange = {
@@ -110,10 +132,55 @@ test.each([
   expect(call).toMatchObject(exchange);
 });
 
+test('what Mastra’s own exporter sends is a trace with its user, conversation and model call', async () => {
+  const exporter = new OtelExporter({
+    provider: {
+      custom: {
+        endpoint: `${server.url}/v1/traces`,
+        protocol: 'http/protobuf',
+        headers: { authorization: `Bearer ${apiKey}`, 'x-agl-deployment': 'support' },
+      },
+    },
+    signals: { logs: false },
+  });
+  const observability = new Observability({ configs: { otel: { serviceName: 'shop', exporters: [exporter] } } });
+  const agent = new Agent({
+    id: 'answering',
+    name: 'answering',
+    instructions: 'Answer the customer.',
+    // Mastra requires the models of one exact version of the provider package, in types only.
+    model: createOpenAICompatible({ name: 'none', baseURL: model.baseUrl })('tiny') as unknown as MastraModel,
+    tools: {
+      policy: createTool({
+        id: 'policy',
+        description: 'The policy of a product.',
+        inputSchema: z.object({ product: z.string() }),
+        execute: async ({ product }) => ({ days: product.length * 6 }),
+      }),
+    },
+  });
+  const mastra = new Mastra({ agents: { answering: agent }, observability, logger: false });
+  const { text } = await mastra.getAgent('answering').generate('Can I return shoes, by the policy of the shop?', {
+    tracingOptions: { metadata: { userId: 'u-7', threadId: 'c-9' } },
+  });
+  expect(text).toBe('Within 30 days.');
+  await mastra.shutdown();
+  const { rollout, calls } = await callsIn('support');
+  const question = 'Can I return shoes, by the policy of the shop?';
+  expect(rollout).toMatchObject({ mode: 'production', status: 'succeeded', input: question });
+  expect(readProductionMetadata(rollout.metadata)).toMatchObject({ user: 'u-7', conversation: 'c-9' });
+  // As the model got them: the exporter has a preview only.
+  expect(model.requests.map(({ messages }) => messages)).toEqual(calls.map(({ request }) => request?.['messages']));
+  expect(calls).toMatchObject([
+    { response: { choices: [{ message: { tool_calls: [{ function: { name: 'policy' } }] } }] } },
+    { response: exchange.response, model: 'tiny' },
+  ]);
+});
+
 test('the exporter sees an error for a refused key, and for a batch of which every span is refused', async () => {
   await store.createRun({ runId: 'training', name: 'training', config: {} });
-  const resultsOf = async (deployment: string, apiKey?: string): Promise<readonly string[]> => {
-    const exporter = startTracing(deployment, apiKey);
+  const resultsOf = async (deployment: string, key?: string): Promise<readonly string[]> => {
+    const exporter = startTracing(deployment, key);
     const results: string[] = [];
     const send = exporter.export.bind(exporter);
     exporter.export = (spans, done) =>

@@ -17,9 +17,14 @@ export interface BaseModel {
   readonly name: string;
   /** Its dimensions. */
   readonly config: ModelConfig;
+  /** Licence of its weights. @default unknown */
+  readonly license?: string;
   /** Creates an engine from it; the seed determines random weights, and the samples of requests without a seed. */
   readonly load: (seed: number, options?: LoadOptions) => Promise<ModelEngine>;
 }
+
+/** The licence of this package, which its weights are a part of. */
+const license = 'MIT';
 
 /** A pre-trained model whose weights are in the package, at the same path from `src` and `dist`. */
 function pretrainedModel(name: string): BaseModel {
@@ -27,6 +32,7 @@ function pretrainedModel(name: string): BaseModel {
   return {
     name,
     config: tinyModelConfig,
+    license,
     load: async (seed, options = {}) => {
       const weights = await readCheckpoint(weightFile);
       const headed = options.hasValueHead === true ? withValueHead(weights.config, weights.parameters) : {};
@@ -42,6 +48,7 @@ export const baseModels: readonly BaseModel[] = [
   {
     name: 'tiny-random',
     config: tinyModelConfig,
+    license,
     load: async (seed, options = {}) =>
       ModelEngine.random({ ...tinyModelConfig, hasValueHead: options.hasValueHead ?? false }, seed, options),
   },

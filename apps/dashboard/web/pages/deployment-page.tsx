@@ -183,5 +183,10 @@ const versionColumns: readonly DataColumn<ModelVersion>[] = [
       ),
   },
   { label: 'Base model', isWideOnly: true, render: ({ baseModel }) => baseModel ?? '–' },
+  {
+    label: 'Licence',
+    isWideOnly: true,
+    render: ({ baseModel, license }) => (baseModel === null ? '–' : (license ?? 'unknown')),
+  },
   { label: 'Held-out reward', isNumber: true, render: ({ reward }) => numberText(reward) },
 ];

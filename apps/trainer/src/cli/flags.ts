@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { BudgetConfig } from '../config/sections/limits-config.ts';
 
 /** The arguments of a command and the callback for its exit code. */
@@ -84,6 +84,26 @@ export function shareOf(text: string): number {
   const value = finiteNumber(text);
   if (value < 0 || value > 1) throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1.`);
   return value;
+}
+
+/** The flags of {@link addGatewayFlags}. */
+export interface GatewayAddressFlags {
+  readonly host: string;
+  readonly port: number;
+  /** Milliseconds. */
+  readonly drain: number;
+}
+
+/** Adds the flags of commands that serve a gateway: its address, and how it stops. */
+export function addGatewayFlags(command: Command): Command {
+  return command
+    .option('--host <host>', 'the address to bind to; any except loopback requires a key', '127.0.0.1')
+    .option('--port <n>', 'the port; 0 for any free one', wholeNumber({ min: 0, max: 65535 }), 4750)
+    .addOption(
+      new Option('--drain <time>', 'grace period for calls in flight on shutdown')
+        .argParser(durationMs)
+        .default(30_000, '30s'),
+    );
 }
 
 /** The former name of `--processes`. */

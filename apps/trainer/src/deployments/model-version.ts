@@ -9,7 +9,7 @@ import { versionRecord } from '../prompt-search/prompts-file.ts';
 import { readSearchState } from '../prompt-search/search-run-state.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { shapeKey } from '../run/run-shape.ts';
-import { isSearchRun, readRunState } from '../run/run-state.ts';
+import { isSearchRun, type RunState, readRunState } from '../run/run-state.ts';
 
 /** The parts of the stored configuration of a run that are its origin. */
 const originSchema = z.object({
@@ -40,6 +40,7 @@ export function modelVersionOf(run: Run, choice: string, endpoint: EndpointModel
   const shared = {
     run: run.runId,
     baseModel: origin.runtime?.model ?? null,
+    license: null,
     data: dataOf(origin[shapeKey]),
     configSha256: sha256(JSON.stringify(run.config)),
     reward: readRunProgress(run).after?.reward ?? null,
@@ -65,7 +66,14 @@ export function modelVersionOf(run: Run, choice: string, endpoint: EndpointModel
   const digest = state.publications.findLast((each) => each.step === step)?.digest ?? null;
   const source = endpoint === null ? runtimeSource(origin.runtime) : endpointSource(endpoint);
   const version = `${run.runId}@${step}`;
-  return { ...shared, version, kind: 'weights', step, location: uris, digest, source, prompts: null };
+  return { ...shared, ...baseOf(state), version, kind: 'weights', step, location: uris, digest, source, prompts: null };
+}
+
+/** The base model of the policies where it is one, as the runtime has described it. */
+function baseOf({ baseModels = {} }: RunState): Partial<Pick<ModelVersion, 'baseModel' | 'license'>> {
+  const [base, ...others] = Object.values(baseModels);
+  if (base === undefined || others.some(({ name }) => name !== base.name)) return {};
+  return { baseModel: base.name, license: base.license };
 }
 
 /** The version of a model that no run has made, such as the one that an application has used so far. */
@@ -76,6 +84,7 @@ export function endpointVersionOf(endpoint: EndpointModel): ModelVersion {
     version: model,
     kind: 'endpoint',
     baseModel: model,
+    license: null,
     location: model,
     source: endpointSource(endpoint),
     ...unknown,

@@ -112,9 +112,20 @@ export class VersionServer {
     source: Exclude<ModelSource, { readonly type: 'endpoint' }>,
   ): Promise<Upstream> {
     const uri = onlyCheckpointOf(version);
-    const runtime = await this.#runtime(this.#placeOf(source));
+    const place = this.#placeOf(source);
+    const wasOpen = this.#runtimes.has(place);
+    const runtime = await this.#runtime(place);
     const { connection, models } = runtime;
-    const model = models.get(version.version) ?? (await load(connection, { version, uri, source }));
+    let model = models.get(version.version);
+    try {
+      model ??= await load(connection, { version, uri, source });
+    } catch (error) {
+      // A runtime that has restarted does not know the session of the connection.
+      const isLost = AgentLightningError.isInstance(error) && error.code === 'RUNTIME_UNAVAILABLE';
+      if (!isLost || !wasOpen) throw error;
+      await this.#disconnect(place, runtime);
+      return await this.#weights(version, source);
+    }
     models.set(version.version, model);
     const endpoint = await model.endpoint();
     return {
@@ -137,6 +148,15 @@ export class VersionServer {
     const opened = this.#openRuntime(place);
     this.#runtimes.set(place, opened);
     return await opened;
+  }
+
+  /** Ends a connection, so that the next use of the runtime opens another one, with all of its models. */
+  async #disconnect(place: string, runtime: ServingRuntime): Promise<void> {
+    if (!runtime.isAlive) return;
+    runtime.isAlive = false;
+    this.#options.log.warn({ runtime: place }, 'the runtime has restarted; it is connected again');
+    this.#runtimes.delete(place);
+    await runtime.connection.close().catch(() => undefined);
   }
 
   async #openRuntime(place: string): Promise<ServingRuntime> {

@@ -25,8 +25,14 @@ describe('the reward of a rollout', () => {
 test('missing rewards are counted and excluded from the mean', () => {
   const measured = { rewards: [1, null, 0, 1], rolloutIds: ['a', 'b', 'c', 'd'], failed: 0, rolloutsPerTask: 2 };
   expect(summariseRewards(measured, null)).toMatchObject({ reward: 2 / 3, rollouts: 3, missing: 1 });
-  const none = { ...measured, rewards: [null, null] };
-  expect(() => summariseRewards(none, null)).toThrow('Evaluation has no reward: all 2 are missing');
+  const none = { ...measured, rewards: [null, null], failed: 1 };
+  expect(() => summariseRewards(none, null)).toThrow(
+    expect.objectContaining({
+      code: 'INVALID_REWARD',
+      message: expect.stringContaining('none of the 2 rollouts of the evaluation has a reward; the agent failed in 1'),
+      remedy: expect.stringContaining('`agl show a`'),
+    }),
+  );
 });
 
 describe('the verdict', () => {

@@ -1,5 +1,7 @@
 import type { AgentLightningError, Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
+import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
+import { policyKey } from '../config/policies.ts';
 import { groupSizeOf, needsSamplingLogprobs } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { judgeResources } from '../config/reward-definition.ts';
@@ -11,8 +13,10 @@ import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import { fingerprint, fingerprintsOf, type RunTasks } from '../run/run-shape.ts';
 import { presentConfig } from '../run/run-stages.ts';
+import type { TrainedBase } from '../run/run-state.ts';
 import { readStepRecords } from '../run/step-records.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
+import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import type { RegisterUpstreams } from '../runtime/open-gateway.ts';
 import { type OpenRuntime, openRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
@@ -159,6 +163,8 @@ export async function openSession(opened: OpenRun, options: Omit<SessionOptions,
   const guided: SessionPolicy[] = [];
   for (const policy of policies)
     guided.push({ ...policy, teacher: await openTeacher(policy, { ...source, store, inferenceKey }) });
+  const { baseModels } = state;
+  const described = { ...baseModels, ...baseModelsOf(policies, config, capabilities) };
   const { resourcesId } = await store.addResources({ ...judgeResources(config.rewards), ...resources });
   await cancelUnfinished(store, { runId: run.runId });
   if (config.hasAgent) onOpen(startRunner({ config, store, run, emit, onFailure }));
@@ -175,6 +181,7 @@ export async function openSession(opened: OpenRun, options: Omit<SessionOptions,
     ...opened,
     data: sessionData(opened.data, { config, policies, inferenceKey }),
     config: { ...config, seed: state.seed },
+    state: { ...state, baseModels: described },
     policies: guided,
     groupSize: groupSizeOf(config.policies),
     capabilities,
@@ -191,6 +198,20 @@ export async function openSession(opened: OpenRun, options: Omit<SessionOptions,
     }),
     signal,
   };
+}
+
+/** The base models of policies by name, for the record of their origin. */
+function baseModelsOf(
+  policies: readonly ServedSessionPolicy[],
+  { runtime }: ResolvedConfig,
+  capabilities: RuntimeCapabilities,
+): Readonly<Record<string, TrainedBase>> {
+  const bases = policies.map((policy) => {
+    const name = chooseBaseModel(policy.baseModel ?? runtime.model, capabilities);
+    const license = capabilities.models.find((model) => model.name === name)?.license ?? null;
+    return [policyKey(policy), { name, license }] as const;
+  });
+  return Object.fromEntries(bases);
 }
 
 /** The stored data of a session, whose messages the first policy encodes. */

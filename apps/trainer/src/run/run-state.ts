@@ -75,12 +75,21 @@ export interface RunState {
   readonly seed: number;
   /** The stages that have begun, in order; the last one is the present one. @default absent in a run without stages */
   readonly stages?: readonly StageRecord[];
+  /** The base models by policy, as the runtime has described them. @default absent in older states, and before the runtime is open */
+  readonly baseModels?: Readonly<Record<string, TrainedBase>>;
   /** The job of a run that a vendor trains. @default absent in other runs */
   readonly vendor?: VendorState;
   /** The directory of the embedded runtime's checkpoints. */
   readonly dataDir: string;
   /** The naming scheme of its models in the runtime. */
   readonly modelNaming: ModelNaming;
+}
+
+/** A base model. */
+export interface TrainedBase {
+  readonly name: string;
+  /** As its publisher names it; null when the runtime does not know it. */
+  readonly license: string | null;
 }
 
 /** The job of a run at a vendor; null for what does not exist yet. */
@@ -191,6 +200,7 @@ const runState: z.ZodType<RunState> = z.object({
   effort: runEffortSchema.default(noEffort),
   seed: z.int(),
   stages: z.array(stageRecord).min(1).exactOptional(),
+  baseModels: z.record(z.string(), z.object({ name: z.string(), license: z.string().nullable() })).exactOptional(),
   vendor: vendorState.exactOptional(),
   dataDir: z.string(),
   // Absent in older states.

@@ -96,15 +96,23 @@ export function summariseRewards(measured: MeasuredRewards, range: RewardRange |
   const known = measured.rewards.filter((reward) => reward !== null);
   const missing = measured.rewards.length - known.length;
   if (known.length === 0) {
-    throw new AgentLightningError({
-      code: 'INVALID_REWARD',
-      message: `Evaluation has no reward: all ${missing} are missing`,
-    });
+    throw withoutReward(measured);
   }
   const { mean, low, high } = bootstrapMean(byTask(measured.rewards, measured.rolloutsPerTask), {
     range: range ?? undefined,
   });
   return { ...measured, reward: mean, ci95: [low, high], rollouts: known.length, missing };
+}
+
+function withoutReward({ rolloutIds, failed, rewards }: MeasuredRewards): AgentLightningError {
+  const [rollout = ''] = rolloutIds;
+  const because = failed === 0 ? '' : `; the agent failed in ${failed} of them`;
+  return new AgentLightningError({
+    code: 'INVALID_REWARD',
+    message: `none of the ${rewards.length} rollouts of the evaluation has a reward${because}`,
+    remedy: `Return a number from the agent, or score its output with \`reward\` in the configuration; \`agl show ${rollout}\` shows what happened.`,
+    details: { rollout },
+  });
 }
 
 /** The values that exist, by task. */

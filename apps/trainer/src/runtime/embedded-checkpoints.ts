@@ -1,6 +1,7 @@
 import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentLightningError, type Run } from '@agentlightning/core';
+import { addressText, quantityText } from '@agentlightning/core/internal';
 import { isCheckpointFolder } from '@agentlightning/runtime-cpu/internal';
 import { z } from 'zod';
 import { isModelOf, isRunId } from '../config/model-name.ts';
@@ -14,24 +15,38 @@ export interface CheckpointLocation {
   readonly dataDir: string | null;
 }
 
-/** A checkpoint folder that is not deleted. */
-export interface KeptFolder {
+/** Checkpoints that are not deleted. */
+export interface KeptCheckpoints {
+  /** A folder of this machine, or the address of a runtime. */
   readonly path: string;
   /** The predicate of a sentence with the path as its subject. */
   readonly reason: string;
+  /** How to delete them. */
+  readonly remedy: string;
 }
 
-/** The checkpoint folders of a run on this machine. */
+/** The checkpoints of a run. */
 export interface RunCheckpoints {
   /** Folders of the run's models that the embedded runtime created: may be deleted with the run. */
   readonly removable: readonly string[];
-  readonly kept: readonly KeptFolder[];
+  readonly kept: readonly KeptCheckpoints[];
 }
 
 /** The fields of a run with the location of its checkpoints. They are untrusted: the store's clients wrote them. */
 const embeddedRun = z.object({
   config: z.object({ runtime: z.object({ type: z.literal('embedded') }), storeUrl: z.string() }),
   state: z.object({ dataDir: z.string().min(1) }),
+});
+
+/** The fields of a run whose checkpoints another machine has. They are only shown. */
+const remoteRun = z.object({
+  config: z.object({
+    runtime: z.discriminatedUnion('type', [
+      z.object({ type: z.literal('grpc'), address: z.string() }),
+      z.object({ type: z.literal('tinker'), baseUrl: z.string() }),
+    ]),
+  }),
+  state: z.object({ checkpoints: z.array(z.object({ step: z.int() })).min(1), dataDir: z.string() }),
 });
 
 const none: RunCheckpoints = { removable: [], kept: [] };
@@ -42,6 +57,8 @@ const none: RunCheckpoints = { removable: [], kept: [] };
  * or a copy of a store holds runs whose recorded store is another file; their checkpoints belong to that one.
  */
 export async function findRunCheckpoints(run: Run, location: CheckpointLocation): Promise<RunCheckpoints> {
+  const remote = remoteCheckpoints(run);
+  if (remote !== null) return { removable: [], kept: [remote] };
   const known = embeddedRun.safeParse(run).data;
   const root = await realDataDirectory(location);
   if (root === null || !isRunId(run.runId)) return none;
@@ -56,7 +73,30 @@ export async function findRunCheckpoints(run: Run, location: CheckpointLocation)
   const folders = own.map((name, index) => ({ path: path.join(checkpoints, name), reason: reasons[index] ?? null }));
   return {
     removable: folders.filter(({ reason }) => reason === null).map((folder) => folder.path),
-    kept: folders.flatMap(({ reason, ...folder }) => (reason === null ? [] : [{ ...folder, reason }])),
+    kept: folders.flatMap(({ reason, ...folder }) =>
+      reason === null ? [] : [{ ...folder, reason, remedy: folderRemedy }],
+    ),
+  };
+}
+
+const folderRemedy = 'Delete the folder manually, or pass its data directory as --data-dir.';
+
+/** The checkpoints of a run at a runtime of another process, which keeps them; null for none. */
+function remoteCheckpoints(run: Run): KeptCheckpoints | null {
+  const known = remoteRun.safeParse(run).data;
+  if (known === undefined) return null;
+  const { runtime } = known.config;
+  const { checkpoints, dataDir } = known.state;
+  const saved = `${quantityText(checkpoints.length, 'checkpoint')} of ${run.runId}`;
+  if (runtime.type === 'grpc') {
+    const reason = `is a runtime, which keeps ${saved}`;
+    return { path: runtime.address, reason, remedy: 'Delete them in its checkpoint folder.' };
+  }
+  const files = path.join(checkpointRoot(dataDir), run.runId);
+  return {
+    path: addressText(runtime.baseUrl),
+    reason: `is a Tinker server, which keeps ${saved}`,
+    remedy: `Delete them there: the files in ${files} have their addresses as \`weights\`. Then delete these files.`,
   };
 }
 
@@ -90,7 +130,10 @@ async function realDataDirectory({ storeUrl, dataDir }: CheckpointLocation): Pro
 async function keptElsewhere(runId: string, dataDir: string): Promise<RunCheckpoints> {
   const folder = path.join(checkpointRoot(dataDir), runId);
   if (!path.isAbsolute(dataDir) || (await realPath(folder)) === null) return none;
-  return { removable: [], kept: [{ path: folder, reason: 'is outside the data directory of the store' }] };
+  return {
+    removable: [],
+    kept: [{ path: folder, reason: 'is outside the data directory of the store', remedy: folderRemedy }],
+  };
 }
 
 /** Null for a folder that may be deleted: without symbolic links, and created by the embedded runtime. */

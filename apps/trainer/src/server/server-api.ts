@@ -1,5 +1,5 @@
 import { AgentLightningError, NotFoundError, type Run } from '@agentlightning/core';
-import type { ResumeRunRequest, RunInfo } from '@agentlightning/core/protocol';
+import { isDeployment, type ResumeRunRequest, type RunInfo } from '@agentlightning/core/protocol';
 import type { SqlStore } from '@agentlightning/store';
 import { isRunId } from '../config/model-name.ts';
 import { isGroup } from '../config/renamed-keys.ts';
@@ -119,11 +119,12 @@ export class ServerApi {
     return await this.#options.models.serve(run);
   }
 
-  /** @throws NotFoundError for a run that is not one of this server */
+  /** @throws AgentLightningError NOT_FOUND for a run that is not one of this server, such as a deployment */
   async find(runId: string): Promise<ServerRun> {
-    if (!isRunId(runId)) throw new NotFoundError('Run', runId);
-    const request = await this.#requestOf(runId);
-    return { request, run: await this.#options.store.getRun(runId) };
+    const { store, folder } = this.#options;
+    const request = isRunId(runId) ? await readRunRequest(folder, runId) : null;
+    if (request !== null) return { request, run: await store.getRun(runId) };
+    throw (await isDeployment(store, runId)) ? servedElsewhere(runId) : new NotFoundError('Run', runId);
   }
 
   /** Whether a run was created by an earlier request with the same id. */
@@ -158,6 +159,14 @@ export class ServerApi {
   #viewOf(run: Run, request: RunRequest): RunInfo {
     return runView(run, { request, position: this.#options.queue.position(run.runId) });
   }
+}
+
+function servedElsewhere(name: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'NOT_FOUND',
+    message: `${name} is a deployment, not a run of this server`,
+    remedy: `Serve it with \`agl serve ${name} --store <this server>\`, and send calls to the gateway of that.`,
+  });
 }
 
 /** Limits that are not named stay. */

@@ -68,7 +68,8 @@ const maxTries = 10;
  * Stores the next version of a data set: a run of the kind `dataset`, whose rollouts are the lines. It is created atomically, and
  * does not change. Where the latest version has the same lines, that one is returned.
  *
- * @throws AgentLightningError CONFIG for a name with a version, or without a line; CONFLICT when the name is that of another run
+ * @throws AgentLightningError CONFIG for a name with a version, or without a line; CONFLICT when the name is that of another run;
+ *   PERMISSION_DENIED without the right to import runs
  */
 export async function storeDataset(
   store: Store,
@@ -98,8 +99,9 @@ export async function storeDataset(
       return { id, ...given, parts, createTimeMs, isNew: true };
     } catch (error) {
       // Another process has just stored this version.
-      const isTaken = AgentLightningError.isInstance(error) && error.code === 'CONFLICT';
-      if (!isTaken || tries === maxTries) throw error;
+      const code = AgentLightningError.isInstance(error) ? error.code : null;
+      if (code === 'PERMISSION_DENIED') throw notPermitted(id, error);
+      if (code !== 'CONFLICT' || tries === maxTries) throw error;
     }
   }
 }
@@ -213,6 +215,17 @@ function invalidName(name: string): AgentLightningError {
     code: 'CONFIG',
     message: `"${name}" is not the name of a data set: a version is not given, but follows from those in the store`,
     remedy: `Use the name alone: --name ${name.split('@')[0]}.`,
+  });
+}
+
+/** A version is written whole or not at all, as an import, which may replace nothing but may claim anything about a run. */
+function notPermitted(id: string, cause: unknown): AgentLightningError {
+  return new AgentLightningError({
+    code: 'PERMISSION_DENIED',
+    message: `the key of the store may not store ${id}: a data set is imported as a whole, which requires the role admin`,
+    remedy:
+      'Set AGL_STORE_KEY to a key of the role admin, or write the lines to files with --out and --test-out instead of --name.',
+    cause,
   });
 }
 

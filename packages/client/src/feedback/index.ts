@@ -56,7 +56,7 @@ const pausesMs: readonly number[] = [250, 1000, 4000];
  * recorded once.
  *
  * @param traceId - the id that the application kept: `currentTrace()?.id`, or the id of its OpenTelemetry trace
- * @throws FeedbackError when it was not recorded
+ * @throws FeedbackError when it was not recorded: of the last failure, also where the signal has ended the retries
  *
  * @example
  * ```ts
@@ -68,9 +68,24 @@ export async function feedback(traceId: string, judgement: FeedbackJudgement, op
   for (const pauseMs of [...pausesMs, null]) {
     const failure = await sendOnce(body, options);
     if (failure === null) return;
-    if (pauseMs === null || !failure.isTransient || options.signal?.aborted === true) throw failure.error;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    if (pauseMs === null || !failure.isTransient) throw failure.error;
+    await pause(pauseMs, options.signal);
+    if (options.signal?.aborted === true) throw failure.error;
   }
+}
+
+/** Waits until the time is over, or the signal aborts. */
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve();
+    const timer = setTimeout(end, ms);
+    function end(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }
+    signal?.addEventListener('abort', end);
+  });
 }
 
 interface Failure {

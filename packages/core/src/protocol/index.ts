@@ -56,6 +56,7 @@ export {
   type DeploymentCandidate,
   type DeploymentChange,
   type DeploymentState,
+  isDeployment,
   type ModelSource,
   type ModelVersion,
   type NeededVersion,

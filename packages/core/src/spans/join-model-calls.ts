@@ -1,4 +1,5 @@
 import { foreignModelCall } from './foreign-model-call.ts';
+import { withMastraConversations } from './gen-ai-call.ts';
 import type { Span } from './span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from './span-attributes.ts';
 
@@ -25,7 +26,7 @@ export interface JoinedModelCall {
  * ```
  */
 export function joinModelCalls(spans: readonly Span[]): readonly JoinedModelCall[] {
-  const ordered = spans
+  const ordered = withMastraConversations(spans)
     .map((span) => foreignModelCall(span) ?? span)
     .sort((one, other) => one.sequenceId - other.sequenceId);
   const captures = ordered.filter(isCapture);

@@ -58,7 +58,8 @@ const inputNames = [
   'langfuse.trace.input',
   'langfuse.observation.input',
   'traceloop.entity.input',
-  'mastra.span.input',
+  'mastra.agent_run.input',
+  'mastra.workflow_run.input',
 ];
 
 /**

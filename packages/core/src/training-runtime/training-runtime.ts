@@ -58,6 +58,8 @@ export interface RuntimeCapabilities {
     readonly loraTargetModules?: readonly string[];
     /** Whether it reads images in prompts, and trains on sequences with images. @default false */
     readonly readsImages?: boolean;
+    /** Licence of the weights as their publisher names it, such as `apache-2.0`. Absent: unknown. */
+    readonly license?: string;
   }[];
   /** The losses with their versions. */
   readonly losses: readonly {

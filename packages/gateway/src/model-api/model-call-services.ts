@@ -1,4 +1,4 @@
-import type { RolloutMode } from '@agentlightning/core';
+import type { RolloutMode, Store } from '@agentlightning/core';
 import type { AttemptDirectory } from '../attempts/attempt-directory.ts';
 import type { AttemptAddress } from '../attempts/calling-attempt.ts';
 import type { CallRecorder } from '../capture/call-recorder.ts';
@@ -20,6 +20,8 @@ export interface ModelCallServices {
   readonly metrics: Pick<GatewayMetrics, 'deploymentCalled'>;
   /** The deployments whose names are the models; null for a gateway of runs. */
   readonly deployments: DeploymentRoutes | null;
+  /** Where deployments of other gateways are found. */
+  readonly store: Pick<Store, 'getRun'>;
   readonly sampling: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
   /** The token ids of earlier turns. */
   readonly continuity: TokenContinuity;

@@ -3,6 +3,7 @@ import { modelCallAttributes } from '@agentlightning/core/internal';
 import { newSpanId } from '@agentlightning/core/store';
 import type { CallingAttempt } from '../attempts/calling-attempt.ts';
 import { callingAgent, startCall } from '../capture/call-recorder.ts';
+import { assertNotDeployment } from '../deployments/assert-not-deployment.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { UpstreamResult } from '../upstream/send-to-upstream.ts';
 import type { CallResponse } from '../wire/call-response.ts';
@@ -55,9 +56,14 @@ export async function proxyModelCall(
       proxied(api, { call, request, startTimeMs, ...to }),
     );
   }
+  const model = textOf(request.model);
+  // Any other unknown model is replaced by that of an upstream.
+  if (call.attempt === null && model !== null && services.pool.models()?.includes(model) === false) {
+    await assertNotDeployment(services.store, model);
+  }
   const attempt = await services.directory.find(call.attempt);
   try {
-    const upstreams = services.pool.choose(textOf(request.model), attempt, callingAgent(call.headers));
+    const upstreams = services.pool.choose(model, attempt, callingAgent(call.headers));
     const response = await proxied(api, { services, call, attempt, request, upstreams, startTimeMs });
     if (response.status >= 400) attempt?.giveBackIndex();
     return response;

@@ -61,13 +61,14 @@ export class CpuRuntimeEngine implements RuntimeEngine {
     return {
       runtimeVersion: packageVersion(),
       device: `cpu (${os.cpus()[0]?.model ?? os.arch()}, WebAssembly)`,
-      models: this.#options.baseModels.map(({ name, config }) => ({
+      models: this.#options.baseModels.map(({ name, config, license }) => ({
         name,
         maxContext: config.maxContext,
         vocabSize: config.vocabularySize,
         tokenizerSha256,
         chatTemplateSha256,
         parameterCount: parameterLayout(config).size,
+        ...(license === undefined ? {} : { license }),
       })),
       losses: lossDefinitions,
       maxBatchTokens: 4_000_000,

@@ -205,7 +205,7 @@ function decodeCapabilities(capabilities: GetCapabilitiesResponse): RuntimeCapab
 }
 
 function decodeBaseModel(model: BaseModel): RuntimeCapabilities['models'][number] {
-  const { name, maxContext, vocabSize, maxLoraRank, loraTargetModules, readsImages } = model;
+  const { name, maxContext, vocabSize, maxLoraRank, loraTargetModules, readsImages, license } = model;
   const { tokenizerSha256, chatTemplateSha256, parameterCount } = model;
   return {
     name,
@@ -217,5 +217,6 @@ function decodeBaseModel(model: BaseModel): RuntimeCapabilities['models'][number
     ...(parameterCount === 0n ? {} : { parameterCount: Number(parameterCount) }),
     loraTargetModules,
     readsImages,
+    ...(license === '' ? {} : { license }),
   };
 }

@@ -94,6 +94,7 @@ class BaseModelInfo:
         parameter_count: Number of weights; 0 when unknown.
         lora_target_modules: Names of the layers that support LoRA.
         reads_images: Whether it reads images in prompts.
+        license: Licence of the weights in the card of the model, such as `apache-2.0`; empty when unknown.
     """
 
     name: str
@@ -105,6 +106,7 @@ class BaseModelInfo:
     parameter_count: int = 0
     lora_target_modules: Sequence[str] = ()
     reads_images: bool = False
+    license: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ def capabilities_message(host: RuntimeHost) -> runtime_pb2.GetCapabilitiesRespon
                 parameter_count=base.parameter_count,
                 lora_target_modules=base.lora_target_modules,
                 reads_images=base.reads_images,
+                license=base.license,
             )
             for base in capabilities.models
         ],

@@ -185,11 +185,12 @@ export async function listModels(version: string | null, flags: ListFlags): Prom
     if (flags.json === true) return write(models.map((model) => JSON.stringify(model)));
     if (version !== null) return write(models.map((model) => JSON.stringify(model, null, 2)));
     if (models.length === 0) return write(['No version has been deployed yet.']);
-    const rows = models.map(({ version: name, kind, baseModel, reward, deployments }) => {
+    const rows = models.map(({ version: name, kind, baseModel, license, reward, deployments }) => {
       const live = deployments.map((each) => (each.isLive ? `${each.name} (live)` : each.name)).join(', ');
-      return [name, kind, baseModel ?? '-', reward === null ? '-' : reward.toFixed(2), live];
+      const base = [baseModel ?? '-', baseModel === null ? '-' : (license ?? 'unknown')];
+      return [name, kind, ...base, reward === null ? '-' : reward.toFixed(2), live];
     });
-    write(textTable(['version', 'kind', 'base model', 'reward', 'deployments'], rows));
+    write(textTable(['version', 'kind', 'base model', 'licence', 'reward', 'deployments'], rows));
   });
 }
 

@@ -13,21 +13,18 @@ import { VersionServer } from '../../deployments/version-server.ts';
 import { type CommandTelemetry, withTelemetry } from '../../metrics/command-telemetry.ts';
 import { findReferencedRun } from '../../run/referenced-run.ts';
 import { registerGateway } from '../../runtime/register-gateway.ts';
+import type { GatewayAddressFlags } from '../flags.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { serverLog } from '../serve/server-log.ts';
 import { untilStopped } from '../serve/until-stopped.ts';
 
 /** The flags of `agl serve`. */
-export interface ServeFlags {
+export interface ServeFlags extends GatewayAddressFlags {
   readonly as?: string;
   readonly runtime?: string;
   readonly dataDir?: string;
   readonly keyEnv?: readonly string[];
   readonly store: string;
-  readonly host: string;
-  readonly port: number;
-  /** Milliseconds. */
-  readonly drain: number;
 }
 
 /** Serves deployments until the process is stopped, then drains the calls in flight. */

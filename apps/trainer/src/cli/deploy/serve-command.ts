@@ -1,6 +1,6 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { defaultStoreUrl } from '../../config/environment.ts';
-import { durationMs, storeHelp, wholeNumber } from '../flags.ts';
+import { addGatewayFlags, storeHelp } from '../flags.ts';
 import type { ServeFlags } from './run-serve.ts';
 
 const help = `
@@ -22,7 +22,7 @@ AGL_GATEWAY_KEY is the key that applications send; an address other than this ma
 
 /** Adds `agl serve`. */
 export function addServeCommand(program: Command): void {
-  program
+  const command = program
     .command('serve')
     .description('Serve deployments behind a gateway: their names are models of the OpenAI API.')
     .argument('<target...>', 'deployments, or one version such as run-1a2b@best')
@@ -30,14 +30,8 @@ export function addServeCommand(program: Command): void {
     .option('--runtime <address>', 'host:port of a running runtime that has the checkpoints (default: that of the run)')
     .option('--data-dir <folder>', 'folder of run data, for the embedded runtime (default: that of the store)')
     .option('--key-env <name...>', 'environment variables that may be sent to endpoints as their keys')
-    .option('--store <url>', storeHelp, defaultStoreUrl)
-    .option('--host <host>', 'the address to bind to; any except loopback requires a key', '127.0.0.1')
-    .option('--port <n>', 'the port; 0 for any free one', wholeNumber({ min: 0, max: 65535 }), 4750)
-    .addOption(
-      new Option('--drain <time>', 'grace period for calls in flight on shutdown')
-        .argParser(durationMs)
-        .default(30_000, '30s'),
-    )
+    .option('--store <url>', storeHelp, defaultStoreUrl);
+  addGatewayFlags(command)
     .addHelpText('after', help)
     .action(async (targets: readonly string[], flags: ServeFlags) => {
       const { runServe } = await import('./run-serve.ts');

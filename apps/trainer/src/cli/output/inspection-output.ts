@@ -66,6 +66,7 @@ export const modelLine: z.ZodType = z.strictObject({
   run: z.string().nullable(),
   step: z.int().nullable(),
   baseModel: z.string().nullable(),
+  license: z.string().nullable().describe('of the base model, in the words of its publisher; null when unknown'),
   data: z.string().nullable().describe('identifies the training tasks or data'),
   configSha256: z.string().nullable(),
   source: z.json().describe('where it is served from'),

@@ -37,7 +37,7 @@ export const deletedData: z.ZodType = z.strictObject({
   spans: z.int(),
   checkpoint_bytes: z.number(),
   checkpoints: z.array(z.string()).describe('deleted folders'),
-  kept_checkpoints: z.array(z.strictObject({ path: z.string(), reason: z.string() })),
+  kept_checkpoints: z.array(z.strictObject({ path: z.string(), reason: z.string(), remedy: z.string() })),
 });
 
 /** The output of `agl store tokens revoke --json`. */

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { durationMs, storeHelp, wholeNumber } from '../flags.ts';
+import { addGatewayFlags, durationMs, storeHelp, wholeNumber } from '../flags.ts';
 import { tokenSecretHelp } from './attempt-token-secret.ts';
 import type { GatewayFlags } from './run-gateway.ts';
 
@@ -43,7 +43,7 @@ A file for --upstreams:
 
 /** Adds `agl gateway`. */
 export function addGatewayCommand(program: Command): void {
-  program
+  const command = program
     .command('gateway')
     .description('Serve the gateway: a model proxy that records every call with its token ids.')
     .requiredOption('--store <url>', `where calls are recorded: ${storeHelp}`)
@@ -78,14 +78,8 @@ export function addGatewayCommand(program: Command): void {
     .option('--pass-unattributed-calls', 'do not record calls without an attempt', false)
     .option('--secret-field <name...>', 'additional fields of request bodies to redact in records')
     .option('--agl-server', "also serve the routes of Python's agl-server 1.0; models may be registered later", false)
-    .option('--allow-unauthenticated', 'accept calls of this machine without a token or key', false)
-    .option('--host <host>', 'the address to bind to; any except loopback requires a key', '127.0.0.1')
-    .option('--port <n>', 'the port; 0 for any free one', wholeNumber({ min: 0, max: 65535 }), 4750)
-    .addOption(
-      new Option('--drain <time>', 'grace period for calls in flight on shutdown')
-        .argParser(durationMs)
-        .default(30_000, '30s'),
-    )
+    .option('--allow-unauthenticated', 'accept calls of this machine without a token or key', false);
+  addGatewayFlags(command)
     .addHelpText('after', help)
     .action(async (flags: GatewayFlags) => {
       const { runGateway } = await import('./run-gateway.ts');

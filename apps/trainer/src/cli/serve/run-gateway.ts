@@ -10,6 +10,7 @@ import { type CommandTelemetry, withTelemetry } from '../../metrics/command-tele
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { registerGateway } from '../../runtime/register-gateway.ts';
+import type { GatewayAddressFlags } from '../flags.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -52,7 +53,7 @@ function expired({ attemptId }: AttemptClaims): AgentLightningError {
 }
 
 /** The flags of `agl gateway`. */
-export interface GatewayFlags {
+export interface GatewayFlags extends GatewayAddressFlags {
   readonly store: string;
   readonly upstream?: readonly string[];
   readonly upstreams?: string;
@@ -71,10 +72,6 @@ export interface GatewayFlags {
   readonly secretField?: readonly string[];
   readonly aglServer: boolean;
   readonly allowUnauthenticated: boolean;
-  readonly host: string;
-  readonly port: number;
-  /** Milliseconds. */
-  readonly drain: number;
 }
 
 /** Serves a gateway until the process is stopped, then drains the calls in flight. */

@@ -70,6 +70,38 @@ test('the relative store of an imported run does not make it a run of this store
   expect(existsSync(victim)).toBe(true);
 });
 
+test('checkpoints that a Tinker server or another runtime keeps are named, with how to delete them', async () => {
+  const dataDir = path.join(folder, '.agl');
+  const runtimes: readonly JsonObject[] = [
+    { type: 'tinker', baseUrl: 'https://user:secret@tinker.example' },
+    { type: 'grpc', address: 'gpu-1:50051' },
+  ];
+  for (const [index, runtime] of runtimes.entries()) {
+    const runId = `remote-${index}`;
+    await store.createRun({ runId, name: runId, config: { runtime, storeUrl } });
+    const state: JsonObject = { dataDir, checkpoints: [{ step: 10, uris: { '': 'u' } }] };
+    await store.updateRun(runId, { status: 'finished', state });
+  }
+  await store.createRun({ runId: 'unsaved', name: 'unsaved', config: { runtime: runtimes[1] ?? null, storeUrl } });
+  await store.updateRun('unsaved', { status: 'failed', state: { dataDir, checkpoints: [] } });
+  const { kept_checkpoints: kept } = await prune();
+  expect(kept).toHaveLength(2);
+  expect(kept).toEqual(
+    expect.arrayContaining([
+      {
+        path: expect.stringMatching(/^https:\/\/(?!.*secret).*tinker\.example/),
+        reason: 'is a Tinker server, which keeps 1 checkpoint of remote-0',
+        remedy: expect.stringContaining(path.join(dataDir, 'checkpoints', 'remote-0')),
+      },
+      {
+        path: 'gpu-1:50051',
+        reason: 'is a runtime, which keeps 1 checkpoint of remote-1',
+        remedy: 'Delete them in its checkpoint folder.',
+      },
+    ]),
+  );
+});
+
 test('only folders with the marker of the same model are deleted, and not behind a symbolic link', async () => {
   const own = [
     addFolder('.agl/checkpoints/run-1', 'run-1'),
@@ -86,7 +118,7 @@ test('only folders with the marker of the same model are deleted, and not behind
   for (const runId of ['run-1', 'run-2', 'run-3', 'run-4']) await addRun(runId, path.join(folder, '.agl'));
   const { checkpoints, kept_checkpoints: kept } = await prune({ dryRun: true });
   expect(checkpoints).toEqual(own);
-  expect(kept).toEqual([
+  expect(kept).toMatchObject([
     { path: unmarked, reason: 'has no checkpoint marker' },
     { path: foreign, reason: 'has no checkpoint marker' },
     { path: path.join(folder, '.agl/checkpoints/run-4'), reason: 'is reached through a symbolic link' },

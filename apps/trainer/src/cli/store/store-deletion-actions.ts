@@ -5,7 +5,7 @@ import {
   type CheckpointLocation,
   deleteCheckpoints,
   findRunCheckpoints,
-  type KeptFolder,
+  type KeptCheckpoints,
   type RunCheckpoints,
 } from '../../runtime/embedded-checkpoints.ts';
 import { writeOutcome } from '../error-text.ts';
@@ -129,8 +129,8 @@ function listFolders({ json = false }: RunFlags, found: readonly FoundCheckpoint
   }
 }
 
-function keptText({ path, reason }: KeptFolder): string {
-  return `Checkpoints not deleted: ${path} ${reason}. Delete the folder manually, or pass its data directory as --data-dir.`;
+function keptText({ path, reason, remedy }: KeptCheckpoints): string {
+  return `Checkpoints not deleted: ${path} ${reason}. ${remedy}`;
 }
 
 async function isGone(store: Store, runId: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import type { Run } from '../../store/run.ts';
+import type { Store } from '../../store/store.ts';
 import type { LoraConfig } from '../../training-runtime/training-runtime.ts';
 import { readRunProgress } from './run-progress.ts';
 
@@ -29,6 +30,8 @@ export interface ModelVersion {
   readonly step: number | null;
   /** The base model; null when the runtime chose it. */
   readonly baseModel: string | null;
+  /** The licence of the base model as its publisher names it, such as `apache-2.0`; null when unknown. */
+  readonly license: string | null;
   /** The training data: the text that identifies it in the run. */
   readonly data: string | null;
   /** SHA-256 of the configuration of the run; null without one. */
@@ -114,6 +117,8 @@ const modelVersion: z.ZodType<ModelVersion> = z.object({
   run: z.string().nullable(),
   step: z.int().nullable(),
   baseModel: z.string().nullable(),
+  // Absent in earlier records.
+  license: z.string().nullable().default(null),
   data: z.string().nullable(),
   configSha256: z.string().nullable(),
   // Absent in earlier records.
@@ -156,6 +161,14 @@ const deploymentState: z.ZodType<DeploymentState> = z.object({
 /** Reads what a deployment serves; null for a run of another kind. */
 export function readDeployment(run: Run): DeploymentState | null {
   return readRunProgress(run).kind === 'deployment' ? deploymentState.parse(run.state) : null;
+}
+
+/** Whether a store has a deployment of this name; false while the store is away. */
+export async function isDeployment(store: Pick<Store, 'getRun'>, name: string): Promise<boolean> {
+  return await store.getRun(name).then(
+    (run) => readRunProgress(run).kind === 'deployment',
+    () => false,
+  );
 }
 
 /** A version that a deployment serves, or restores by a rollback. */

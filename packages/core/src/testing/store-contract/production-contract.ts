@@ -7,7 +7,15 @@ import type { Span } from '../../spans/span.ts';
 import { aSpan } from '../a-span.ts';
 import { claimOne, type StoreTest } from './store-test.ts';
 
-const unknownOrigin = { baseModel: null, data: null, configSha256: null, digest: null, prompts: null, reward: null };
+const unknownOrigin = {
+  baseModel: null,
+  license: null,
+  data: null,
+  configSha256: null,
+  digest: null,
+  prompts: null,
+  reward: null,
+};
 
 function aVersion(run: string): JsonObject {
   return { version: `${run}@3`, kind: 'weights', run, step: 3, location: { policy: `${run}/3` }, ...unknownOrigin };

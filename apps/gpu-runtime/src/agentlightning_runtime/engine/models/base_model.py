@@ -20,6 +20,7 @@ from agentlightning_runtime.engine.loading.embedded_checkpoint import is_embedde
 from agentlightning_runtime.engine.loading.empty_model import empty_model, fill
 from agentlightning_runtime.engine.loading.loaded_model import LoadedModel, output_head
 from agentlightning_runtime.engine.loading.model_class import model_class
+from agentlightning_runtime.engine.loading.model_license import model_license
 from agentlightning_runtime.engine.loading.random_model import RANDOM_PREFIX, load_random_model
 from agentlightning_runtime.engine.loading.weight_files import (
     LoadedWeights,
@@ -173,6 +174,7 @@ class BaseModel:
             parameter_count=sum(weight.numel() for weight in loaded.causal_lm.parameters()),
             lora_target_modules=lora_target_modules(loaded.causal_lm),
             reads_images=loaded.images is not None,
+            license="" if self.source.startswith(RANDOM_PREFIX) else model_license(self.source),
         )
 
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'agentlightning/runtime/v1/runtime.proto\x12\x19\x61gentlightning.runtime.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x18\n\x16GetCapabilitiesRequest\"\x9b\x04\n\x17GetCapabilitiesResponse\x12\x17\n\x0fruntime_version\x18\x01 \x01(\t\x12\x14\n\x0c\x61pi_versions\x18\x02 \x03(\t\x12\x0e\n\x06\x64\x65vice\x18\x03 \x01(\t\x12\x39\n\x0b\x62\x61se_models\x18\x04 \x03(\x0b\x32$.agentlightning.runtime.v1.BaseModel\x12\x33\n\x06losses\x18\x05 \x03(\x0b\x32#.agentlightning.runtime.v1.LossInfo\x12\x19\n\x11max_message_bytes\x18\x06 \x01(\r\x12\x17\n\x0fmax_batch_bytes\x18\x07 \x01(\r\x12\x18\n\x10max_batch_tokens\x18\x08 \x01(\r\x12\x16\n\x0emax_batch_data\x18\t \x01(\r\x12\x1a\n\x12max_inflight_bytes\x18\n \x01(\r\x12\x16\n\x0ereorder_window\x18\x0b \x01(\r\x12\x1d\n\x15heartbeat_interval_ms\x18\x0c \x01(\r\x12\x16\n\x0esession_ttl_ms\x18\r \x01(\r\x12\x15\n\rresult_ttl_ms\x18\x0e \x01(\r\x12\x10\n\x08\x66\x65\x61tures\x18\x0f \x03(\t\x12\r\n\x05\x64type\x18\x10 \x01(\t\x12\x12\n\nmax_models\x18\x11 \x01(\r\x12\x1e\n\x16\x61\x62\x61ndoned_model_ttl_ms\x18\x12 \x01(\r\x12\x14\n\x0c\x64\x65vice_count\x18\x13 \x01(\r\"\xdd\x01\n\tBaseModel\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bmax_context\x18\x02 \x01(\r\x12\x12\n\nvocab_size\x18\x03 \x01(\r\x12\x18\n\x10tokenizer_sha256\x18\x04 \x01(\t\x12\x1c\n\x14\x63hat_template_sha256\x18\x05 \x01(\t\x12\x15\n\rmax_lora_rank\x18\x06 \x01(\r\x12\x17\n\x0fparameter_count\x18\x07 \x01(\x04\x12\x1b\n\x13lora_target_modules\x18\x08 \x03(\t\x12\x14\n\x0creads_images\x18\t \x01(\x08\"\x9f\x01\n\x08LossInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\x12\x43\n\x08\x64\x65\x66\x61ults\x18\x03 \x03(\x0b\x32\x31.agentlightning.runtime.v1.LossInfo.DefaultsEntry\x1a/\n\rDefaultsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"J\n\x14\x43reateSessionRequest\x12\x1a\n\x12\x63lient_session_key\x18\x01 \x01(\t\x12\x16\n\x0e\x63lient_version\x18\x02 \x01(\t\"+\n\x15\x43reateSessionResponse\x12\x12\n\nsession_id\x18\x01 \x01(\t\"&\n\x10HeartbeatRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\x13\n\x11HeartbeatResponse\")\n\x13\x43loseSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\x16\n\x14\x43loseSessionResponse\"=\n\x13WatchMetricsRequest\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x14\n\x0c\x61\x66ter_cursor\x18\x02 \x01(\t\"^\n\x14WatchMetricsResponse\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\x12\x36\n\x06points\x18\x02 \x03(\x0b\x32&.agentlightning.runtime.v1.MetricPoint\"t\n\x0bMetricPoint\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04step\x18\x04 \x01(\r\x12(\n\x04time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xca\x04\n\x0eRuntimeService\x12x\n\x0fGetCapabilities\x12\x31.agentlightning.runtime.v1.GetCapabilitiesRequest\x1a\x32.agentlightning.runtime.v1.GetCapabilitiesResponse\x12r\n\rCreateSession\x12/.agentlightning.runtime.v1.CreateSessionRequest\x1a\x30.agentlightning.runtime.v1.CreateSessionResponse\x12\x66\n\tHeartbeat\x12+.agentlightning.runtime.v1.HeartbeatRequest\x1a,.agentlightning.runtime.v1.HeartbeatResponse\x12o\n\x0c\x43loseSession\x12..agentlightning.runtime.v1.CloseSessionRequest\x1a/.agentlightning.runtime.v1.CloseSessionResponse\x12q\n\x0cWatchMetrics\x12..agentlightning.runtime.v1.WatchMetricsRequest\x1a/.agentlightning.runtime.v1.WatchMetricsResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'agentlightning/runtime/v1/runtime.proto\x12\x19\x61gentlightning.runtime.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x18\n\x16GetCapabilitiesRequest\"\x9b\x04\n\x17GetCapabilitiesResponse\x12\x17\n\x0fruntime_version\x18\x01 \x01(\t\x12\x14\n\x0c\x61pi_versions\x18\x02 \x03(\t\x12\x0e\n\x06\x64\x65vice\x18\x03 \x01(\t\x12\x39\n\x0b\x62\x61se_models\x18\x04 \x03(\x0b\x32$.agentlightning.runtime.v1.BaseModel\x12\x33\n\x06losses\x18\x05 \x03(\x0b\x32#.agentlightning.runtime.v1.LossInfo\x12\x19\n\x11max_message_bytes\x18\x06 \x01(\r\x12\x17\n\x0fmax_batch_bytes\x18\x07 \x01(\r\x12\x18\n\x10max_batch_tokens\x18\x08 \x01(\r\x12\x16\n\x0emax_batch_data\x18\t \x01(\r\x12\x1a\n\x12max_inflight_bytes\x18\n \x01(\r\x12\x16\n\x0ereorder_window\x18\x0b \x01(\r\x12\x1d\n\x15heartbeat_interval_ms\x18\x0c \x01(\r\x12\x16\n\x0esession_ttl_ms\x18\r \x01(\r\x12\x15\n\rresult_ttl_ms\x18\x0e \x01(\r\x12\x10\n\x08\x66\x65\x61tures\x18\x0f \x03(\t\x12\r\n\x05\x64type\x18\x10 \x01(\t\x12\x12\n\nmax_models\x18\x11 \x01(\r\x12\x1e\n\x16\x61\x62\x61ndoned_model_ttl_ms\x18\x12 \x01(\r\x12\x14\n\x0c\x64\x65vice_count\x18\x13 \x01(\r\"\xee\x01\n\tBaseModel\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bmax_context\x18\x02 \x01(\r\x12\x12\n\nvocab_size\x18\x03 \x01(\r\x12\x18\n\x10tokenizer_sha256\x18\x04 \x01(\t\x12\x1c\n\x14\x63hat_template_sha256\x18\x05 \x01(\t\x12\x15\n\rmax_lora_rank\x18\x06 \x01(\r\x12\x17\n\x0fparameter_count\x18\x07 \x01(\x04\x12\x1b\n\x13lora_target_modules\x18\x08 \x03(\t\x12\x14\n\x0creads_images\x18\t \x01(\x08\x12\x0f\n\x07license\x18\n \x01(\t\"\x9f\x01\n\x08LossInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\x12\x43\n\x08\x64\x65\x66\x61ults\x18\x03 \x03(\x0b\x32\x31.agentlightning.runtime.v1.LossInfo.DefaultsEntry\x1a/\n\rDefaultsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"J\n\x14\x43reateSessionRequest\x12\x1a\n\x12\x63lient_session_key\x18\x01 \x01(\t\x12\x16\n\x0e\x63lient_version\x18\x02 \x01(\t\"+\n\x15\x43reateSessionResponse\x12\x12\n\nsession_id\x18\x01 \x01(\t\"&\n\x10HeartbeatRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\x13\n\x11HeartbeatResponse\")\n\x13\x43loseSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\x16\n\x14\x43loseSessionResponse\"=\n\x13WatchMetricsRequest\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x14\n\x0c\x61\x66ter_cursor\x18\x02 \x01(\t\"^\n\x14WatchMetricsResponse\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\x12\x36\n\x06points\x18\x02 \x03(\x0b\x32&.agentlightning.runtime.v1.MetricPoint\"t\n\x0bMetricPoint\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04step\x18\x04 \x01(\r\x12(\n\x04time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xca\x04\n\x0eRuntimeService\x12x\n\x0fGetCapabilities\x12\x31.agentlightning.runtime.v1.GetCapabilitiesRequest\x1a\x32.agentlightning.runtime.v1.GetCapabilitiesResponse\x12r\n\rCreateSession\x12/.agentlightning.runtime.v1.CreateSessionRequest\x1a\x30.agentlightning.runtime.v1.CreateSessionResponse\x12\x66\n\tHeartbeat\x12+.agentlightning.runtime.v1.HeartbeatRequest\x1a,.agentlightning.runtime.v1.HeartbeatResponse\x12o\n\x0c\x43loseSession\x12..agentlightning.runtime.v1.CloseSessionRequest\x1a/.agentlightning.runtime.v1.CloseSessionResponse\x12q\n\x0cWatchMetrics\x12..agentlightning.runtime.v1.WatchMetricsRequest\x1a/.agentlightning.runtime.v1.WatchMetricsResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,29 +39,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETCAPABILITIESRESPONSE']._serialized_start=130
   _globals['_GETCAPABILITIESRESPONSE']._serialized_end=669
   _globals['_BASEMODEL']._serialized_start=672
-  _globals['_BASEMODEL']._serialized_end=893
-  _globals['_LOSSINFO']._serialized_start=896
-  _globals['_LOSSINFO']._serialized_end=1055
-  _globals['_LOSSINFO_DEFAULTSENTRY']._serialized_start=1008
-  _globals['_LOSSINFO_DEFAULTSENTRY']._serialized_end=1055
-  _globals['_CREATESESSIONREQUEST']._serialized_start=1057
-  _globals['_CREATESESSIONREQUEST']._serialized_end=1131
-  _globals['_CREATESESSIONRESPONSE']._serialized_start=1133
-  _globals['_CREATESESSIONRESPONSE']._serialized_end=1176
-  _globals['_HEARTBEATREQUEST']._serialized_start=1178
-  _globals['_HEARTBEATREQUEST']._serialized_end=1216
-  _globals['_HEARTBEATRESPONSE']._serialized_start=1218
-  _globals['_HEARTBEATRESPONSE']._serialized_end=1237
-  _globals['_CLOSESESSIONREQUEST']._serialized_start=1239
-  _globals['_CLOSESESSIONREQUEST']._serialized_end=1280
-  _globals['_CLOSESESSIONRESPONSE']._serialized_start=1282
-  _globals['_CLOSESESSIONRESPONSE']._serialized_end=1304
-  _globals['_WATCHMETRICSREQUEST']._serialized_start=1306
-  _globals['_WATCHMETRICSREQUEST']._serialized_end=1367
-  _globals['_WATCHMETRICSRESPONSE']._serialized_start=1369
-  _globals['_WATCHMETRICSRESPONSE']._serialized_end=1463
-  _globals['_METRICPOINT']._serialized_start=1465
-  _globals['_METRICPOINT']._serialized_end=1581
-  _globals['_RUNTIMESERVICE']._serialized_start=1584
-  _globals['_RUNTIMESERVICE']._serialized_end=2170
+  _globals['_BASEMODEL']._serialized_end=910
+  _globals['_LOSSINFO']._serialized_start=913
+  _globals['_LOSSINFO']._serialized_end=1072
+  _globals['_LOSSINFO_DEFAULTSENTRY']._serialized_start=1025
+  _globals['_LOSSINFO_DEFAULTSENTRY']._serialized_end=1072
+  _globals['_CREATESESSIONREQUEST']._serialized_start=1074
+  _globals['_CREATESESSIONREQUEST']._serialized_end=1148
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=1150
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=1193
+  _globals['_HEARTBEATREQUEST']._serialized_start=1195
+  _globals['_HEARTBEATREQUEST']._serialized_end=1233
+  _globals['_HEARTBEATRESPONSE']._serialized_start=1235
+  _globals['_HEARTBEATRESPONSE']._serialized_end=1254
+  _globals['_CLOSESESSIONREQUEST']._serialized_start=1256
+  _globals['_CLOSESESSIONREQUEST']._serialized_end=1297
+  _globals['_CLOSESESSIONRESPONSE']._serialized_start=1299
+  _globals['_CLOSESESSIONRESPONSE']._serialized_end=1321
+  _globals['_WATCHMETRICSREQUEST']._serialized_start=1323
+  _globals['_WATCHMETRICSREQUEST']._serialized_end=1384
+  _globals['_WATCHMETRICSRESPONSE']._serialized_start=1386
+  _globals['_WATCHMETRICSRESPONSE']._serialized_end=1480
+  _globals['_METRICPOINT']._serialized_start=1482
+  _globals['_METRICPOINT']._serialized_end=1598
+  _globals['_RUNTIMESERVICE']._serialized_start=1601
+  _globals['_RUNTIMESERVICE']._serialized_end=2187
 # @@protoc_insertion_point(module_scope)

@@ -56,7 +56,7 @@ class GetCapabilitiesResponse(_message.Message):
     def __init__(self, runtime_version: _Optional[str] = ..., api_versions: _Optional[_Iterable[str]] = ..., device: _Optional[str] = ..., base_models: _Optional[_Iterable[_Union[BaseModel, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[LossInfo, _Mapping]]] = ..., max_message_bytes: _Optional[int] = ..., max_batch_bytes: _Optional[int] = ..., max_batch_tokens: _Optional[int] = ..., max_batch_data: _Optional[int] = ..., max_inflight_bytes: _Optional[int] = ..., reorder_window: _Optional[int] = ..., heartbeat_interval_ms: _Optional[int] = ..., session_ttl_ms: _Optional[int] = ..., result_ttl_ms: _Optional[int] = ..., features: _Optional[_Iterable[str]] = ..., dtype: _Optional[str] = ..., max_models: _Optional[int] = ..., abandoned_model_ttl_ms: _Optional[int] = ..., device_count: _Optional[int] = ...) -> None: ...
 
 class BaseModel(_message.Message):
-    __slots__ = ("name", "max_context", "vocab_size", "tokenizer_sha256", "chat_template_sha256", "max_lora_rank", "parameter_count", "lora_target_modules", "reads_images")
+    __slots__ = ("name", "max_context", "vocab_size", "tokenizer_sha256", "chat_template_sha256", "max_lora_rank", "parameter_count", "lora_target_modules", "reads_images", "license")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MAX_CONTEXT_FIELD_NUMBER: _ClassVar[int]
     VOCAB_SIZE_FIELD_NUMBER: _ClassVar[int]
@@ -66,6 +66,7 @@ class BaseModel(_message.Message):
     PARAMETER_COUNT_FIELD_NUMBER: _ClassVar[int]
     LORA_TARGET_MODULES_FIELD_NUMBER: _ClassVar[int]
     READS_IMAGES_FIELD_NUMBER: _ClassVar[int]
+    LICENSE_FIELD_NUMBER: _ClassVar[int]
     name: str
     max_context: int
     vocab_size: int
@@ -75,7 +76,8 @@ class BaseModel(_message.Message):
     parameter_count: int
     lora_target_modules: _containers.RepeatedScalarFieldContainer[str]
     reads_images: bool
-    def __init__(self, name: _Optional[str] = ..., max_context: _Optional[int] = ..., vocab_size: _Optional[int] = ..., tokenizer_sha256: _Optional[str] = ..., chat_template_sha256: _Optional[str] = ..., max_lora_rank: _Optional[int] = ..., parameter_count: _Optional[int] = ..., lora_target_modules: _Optional[_Iterable[str]] = ..., reads_images: bool = ...) -> None: ...
+    license: str
+    def __init__(self, name: _Optional[str] = ..., max_context: _Optional[int] = ..., vocab_size: _Optional[int] = ..., tokenizer_sha256: _Optional[str] = ..., chat_template_sha256: _Optional[str] = ..., max_lora_rank: _Optional[int] = ..., parameter_count: _Optional[int] = ..., lora_target_modules: _Optional[_Iterable[str]] = ..., reads_images: bool = ..., license: _Optional[str] = ...) -> None: ...
 
 class LossInfo(_message.Message):
     __slots__ = ("name", "version", "defaults")
