@@ -4,6 +4,21 @@ import type { PromptTemplateResource } from '../store/resource.ts';
 /** The prompts of an agent, by name. */
 export type PromptSet = Readonly<Record<string, PromptTemplateResource>>;
 
+/**
+ * The kind of a prompt: a text that the optimiser model rewrites (`instruction`), the description of a tool, which it rewrites
+ * too (`tool`), or examples, which are drawn from good training rollouts (`examples`).
+ */
+export type PromptKind = 'instruction' | 'tool' | 'examples';
+
+/** How a search changes a prompt. */
+export type SearchedPrompt =
+  | { readonly kind: Exclude<PromptKind, 'examples'> }
+  | {
+      readonly kind: 'examples';
+      /** Maximum number of examples. */
+      readonly count: number;
+    };
+
 /** A request to run the agent on tasks with a set of prompts. */
 export interface PromptTrial {
   /** The prompts to evaluate. */
@@ -27,6 +42,11 @@ export interface TriedTask {
   readonly reward: number | null;
   /** Transcript for the optimiser model: task, conversation, tool calls, reward. */
   readonly transcript: string;
+  /**
+   * Text of the rollout as an example, by prompt of kind `examples`, for training tasks; without prompts for which it is not
+   * usable. @default none
+   */
+  readonly examples?: Readonly<Record<string, string>>;
 }
 
 /** A message to the optimiser model. */
@@ -49,6 +69,8 @@ export interface OptimizerRequest {
 export interface PromptSearchContext {
   /** The initial prompts; at least one. */
   readonly initial: PromptSet;
+  /** How each prompt is changed, by name. @default { kind: 'instruction' } */
+  readonly searched?: Readonly<Record<string, SearchedPrompt>>;
   /** Number of training tasks. */
   readonly trainTasks: number;
   /** Number of validation tasks, by which candidates are selected. */
@@ -101,7 +123,10 @@ export interface PromptSearchStanding {
 
 /** Result of a search. */
 export interface PromptSearchResult extends PromptSearchStanding {
-  /** Why the search ended; `no-new-version`: the optimiser model proposed only known prompts. */
+  /**
+   * Why the search ended; `no-new-version`: the optimiser model proposed only known prompts, and good rollouts gave only known
+   * examples.
+   */
   readonly ended: 'finished' | 'budget' | 'no-new-version' | 'stopped';
 }
 

@@ -19,6 +19,7 @@ export type {
   JudgedPrompts,
   OptimizerMessage,
   OptimizerRequest,
+  PromptKind,
   PromptSearch,
   PromptSearchBudget,
   PromptSearchContext,
@@ -26,6 +27,7 @@ export type {
   PromptSearchStanding,
   PromptSet,
   PromptTrial,
+  SearchedPrompt,
   TriedTask,
 } from '../algorithm/prompt-search.ts';
 export type {

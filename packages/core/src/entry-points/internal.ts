@@ -129,7 +129,7 @@ export { agentPathOf } from '../tracing/agent-path.ts';
 export { toRewards } from '../tracing/emit-reward.ts';
 export type { PromptArguments, TemplateVariables } from '../tracing/prompt.ts';
 export type { PromptValue } from '../tracing/prompt-template.ts';
-export { formatPrompt, promptVariables, strayBrace } from '../tracing/prompt-template.ts';
+export { escapeBraces, formatPrompt, promptVariables, strayBrace } from '../tracing/prompt-template.ts';
 export { rolloutStorage } from '../tracing/rollout-context.ts';
 export type { TracerOptions } from '../tracing/rollout-tracer.ts';
 export { createTracer } from '../tracing/rollout-tracer.ts';
