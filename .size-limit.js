@@ -12,14 +12,19 @@ const kilobyte = 1000;
 
 const core = '@agentlightning/core';
 
-function entry(name, { path, limit, ignore = [] }) {
+function entry(name, { path, limit, ignore = [], external = [] }) {
   return {
     name,
     path,
     limit: `${limit} B`,
     ignore,
     gzip: true,
-    modifyEsbuildConfig: (config) => ({ ...config, platform: 'node', format: 'esm' }),
+    modifyEsbuildConfig: (config) => ({
+      ...config,
+      platform: 'node',
+      format: 'esm',
+      external: [...(config.external ?? []), ...external],
+    }),
   };
 }
 
@@ -42,14 +47,25 @@ export default [
   ...adapter('ai-sdk', ['ai']),
   ...adapter('mastra', ['@mastra/core']),
   ...adapter('claude-agent-sdk', ['@anthropic-ai/claude-agent-sdk']),
+  // Other pages are loaded when they are opened.
   entry('@agentlightning/dashboard, first page', {
     path: 'apps/dashboard/dist/web/assets/index-*.js',
-    limit: 250 * kilobyte,
+    limit: 115 * kilobyte,
+    external: ['./*'],
+  }),
+  entry('@agentlightning/dashboard, all pages', {
+    path: 'apps/dashboard/dist/web/assets/index-*.js',
+    limit: 255 * kilobyte,
   }),
   entry('@agentlightning/rewards', {
     path: 'packages/rewards/dist/index.js',
     limit: 25 * kilobyte,
     ignore: ['ai', 'ajv', 'mathjs', 'promptfoo'],
+  }),
+  entry('@agentlightning/environments', {
+    path: 'packages/environments/dist/index.js',
+    limit: 12 * kilobyte,
+    ignore: [core, '@modelcontextprotocol/client', 'zod'],
   }),
   entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 10 * kilobyte, ignore: [core] }),
 ];

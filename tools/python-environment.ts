@@ -23,10 +23,11 @@ export interface PythonEnvironmentOptions {
 
 /** The environments of the packages that have interop tests. */
 export const interopEnvironments: Readonly<
-  Record<'agentlightning 0.3.0' | 'agentlightning 1.0.2', PythonEnvironmentOptions>
+  Record<'agentlightning 0.3.0' | 'agentlightning 1.0.2' | 'openenv 0.10.0', PythonEnvironmentOptions>
 > = {
   'agentlightning 0.3.0': interopOf('store'),
   'agentlightning 1.0.2': interopOf('gateway'),
+  'openenv 0.10.0': interopOf('environments'),
 };
 
 /** All environments, for `pnpm verify` to make before the tests. */

@@ -34,6 +34,10 @@ export interface ProjectOptions {
    * a process goes from file to file, and reads what they share once, which takes longer than most tests do.
    */
   readonly isolate?: boolean;
+  /** The files of tests, named from the package's folder. Default: all of them. */
+  readonly include?: readonly string[];
+  /** Limit of a test, in milliseconds. Default 30,000. */
+  readonly testTimeoutMs?: number;
 }
 
 /** The vitest configuration shared by every package of this workspace. */
@@ -51,8 +55,8 @@ export function projectConfig(name: string, options: ProjectOptions = {}): Retur
       isolate: options.isolate ?? false,
       // By default Vitest leaves one processor to itself: of two, one. What the workspace's configuration says is not asked.
       maxWorkers: 2,
-      include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-      testTimeout: 30_000,
+      include: [...(options.include ?? ['src/**/*.test.ts', 'test/**/*.test.ts'])],
+      testTimeout: options.testTimeoutMs ?? 30_000,
       hookTimeout: 30_000,
       globalSetup: [...(name in extrasOfTests ? [extrasSetup] : []), ...(options.globalSetup ?? [])],
     },

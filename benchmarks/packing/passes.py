@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from agentlightning_runtime.engine.batch import Batch, Datum, ResolvedLoss, TrainedSpan
+from agentlightning_runtime.contract.batch import Batch, Datum, ResolvedLoss, TrainedSpan
+from agentlightning_runtime.contract.no_inference import NoInference
+from agentlightning_runtime.contract.settings import EngineSettings, ModelRequest
+from agentlightning_runtime.engine.base.ranks import Ranks
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
-from agentlightning_runtime.engine.ranks import Ranks
-from agentlightning_runtime.engine.settings import EngineSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
-from agentlightning_runtime.inference.no_inference import NoInference
 
 MICRO_BATCH_TOKENS = 2048
 VOCABULARY = 2048

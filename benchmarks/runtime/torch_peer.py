@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from agentlightning_runtime.engine.embedded_checkpoint import load_embedded_checkpoint
+
+from agentlightning_runtime.engine.loading.embedded_checkpoint import load_embedded_checkpoint
 
 
 def main() -> None:

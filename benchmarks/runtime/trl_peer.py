@@ -11,10 +11,11 @@ import time
 from pathlib import Path
 
 import torch
-from agentlightning_runtime.engine.embedded_checkpoint import load_embedded_checkpoint
 from datasets import Dataset
 from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
+
+from agentlightning_runtime.engine.loading.embedded_checkpoint import load_embedded_checkpoint
 
 
 class StepTimes(TrainerCallback):

@@ -15,12 +15,14 @@ from agentlightning.verl.agl_rollout_manager import AglRolloutManager
 from agentlightning.verl.per_rollout_loss import compute_policy_loss_per_rollout_mean, normalize_advantages_by_rollout
 from agentlightning.verl.rollout_adapter import RolloutAdapter
 from agentlightning.verl.rollout_level_advantage import compute_rollout_level_advantage
-from agentlightning_runtime.engine.models.random_model import load_random_model
-from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
-from agentlightning_runtime.inference.inference_backend import ServedModel
 from verl.trainer.ppo.core_algos import AdvantageEstimator
 from verl.utils.torch_functional import logprobs_from_logits
 from verl.workers.config import ActorConfig
+
+from agentlightning_runtime.contract.inference_backend import ServedModel
+from agentlightning_runtime.engine.loading.random_model import load_random_model
+from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
+from agentlightning_runtime.inference.http.http_server import EndpointSettings
 
 MODEL = "policy"
 QUESTIONS = ["A number?", "Which number?"]
@@ -37,8 +39,8 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(1)
     loaded = load_random_model("random:llama-tiny")
-    served = ServedModel(MODEL, loaded.causal_lm, loaded.tokenizer, loaded.output_size)
-    backend = BuiltinBackend()
+    served = ServedModel(MODEL, lambda: loaded.causal_lm, loaded.tokenizer, loaded.output_size)
+    backend = BuiltinBackend(EndpointSettings())
     backend.serve(served, 0)
     try:
         train(flags.url, flags.steps, backend, served)
@@ -48,7 +50,7 @@ def main() -> None:
 
 def train(url: str, steps: int, backend: BuiltinBackend, served: ServedModel) -> None:
     """Rollouts, a step, new weights, and again."""
-    optimizer = torch.optim.AdamW(served.causal_lm.parameters(), lr=3e-3, betas=(0.9, 0.95), weight_decay=0.0)
+    optimizer = torch.optim.AdamW(served.module().parameters(), lr=3e-3, betas=(0.9, 0.95), weight_decay=0.0)
     for step in range(1, steps + 1):
         manager = AglRolloutManager(
             agl_base_url=url, agl_key="", model=MODEL, step=step, train_rollout_n=GROUP_SIZE, poll_interval_seconds=0.05
@@ -82,13 +84,13 @@ def train_on(completed: list, served: ServedModel, optimizer: torch.optim.Optimi
     advantages = normalize_advantages_by_rollout(
         batch.batch["advantages"].float(), mask, rollout_ids, num_trained_rows=len(rollout_ids)
     )
-    logprobs = response_logprobs(served.causal_lm, batch.batch)
+    logprobs = response_logprobs(served.module(), batch.batch)
     sampled = batch.batch["rollout_log_probs"]
     config = ActorConfig(strategy="fsdp", rollout_n=GROUP_SIZE, ppo_micro_batch_size_per_gpu=1)
     loss, _ = compute_policy_loss_per_rollout_mean(sampled, logprobs, advantages, mask, config=config)
     optimizer.zero_grad()
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(served.causal_lm.parameters(), 1.0)
+    torch.nn.utils.clip_grad_norm_(served.module().parameters(), 1.0)
     optimizer.step()
     gap = ((logprobs.detach() - sampled).abs() * mask).sum() / mask.sum()
     return {

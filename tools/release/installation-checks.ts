@@ -36,6 +36,11 @@ export const installations: readonly Installation[] = [
     examples: 'packages/rewards',
   },
   {
+    name: '@agentlightning/environments',
+    packages: ['@agentlightning/environments'],
+    examples: 'packages/environments',
+  },
+  {
     name: '@agentlightning/trainer',
     packages: ['@agentlightning/trainer', '@agentlightning/fetch', 'openai@7.55.0'],
     examples: 'apps/trainer',

@@ -50,9 +50,15 @@ async function get<TView>(path: string): Promise<TView> {
 test('a label, a comment and a preference are recorded, shown and filtered', async () => {
   expect(await annotate({ body: { label: 'good', comment: 'correct and concise' } })).toBe(204);
   expect(await annotate({ body: { preferredOver: 'ro-1-1-0' } })).toBe(204);
+  expect(await annotate({ body: { correction: 'Seven.' } })).toBe(204);
   expect(await annotate({ rollout: 'ro-1-1-0', body: { label: 'bad' } })).toBe(204);
   const { review, rollout } = await get<RolloutDetail>('/api/rollouts/ro-1-1-2');
-  expect(review).toEqual({ label: 'good', comment: 'correct and concise', preferredOver: ['ro-1-1-0'] });
+  expect(review).toEqual({
+    label: 'good',
+    comment: 'correct and concise',
+    correction: 'Seven.',
+    preferredOver: ['ro-1-1-0'],
+  });
   expect(rollout).toMatchObject({ label: 'good', reward: 1, status: 'succeeded' });
   const ids = async (query: string) =>
     (await get<RolloutPage>(`/api/rollouts?${query}`)).items.map(({ rolloutId }) => rolloutId);
@@ -110,7 +116,7 @@ test('other spans are not feedback', () => {
   ).toBeNull();
   const attributes = { 'agentlightning.annotation.label': 'great', 'agentlightning.reward.0.value': 1 };
   expect(feedbackFromSpan(aSpan({ name: 'agentlightning.annotation', attributes }))).toBeNull();
-  expect(findReview([])).toEqual({ label: null, comment: '', preferredOver: [] });
+  expect(findReview([])).toEqual({ label: null, comment: '', correction: '', preferredOver: [] });
 });
 
 test.each([

@@ -49,6 +49,7 @@ const deploymentState = {
     sinceMs: 60_000,
     isPromotedWhenBetter: true,
     maxCostRatio: 2,
+    isFallAccepted: false,
   },
   versions: ['run-1@30', 'run-2@40'].map((version) => ({
     version,

@@ -17,8 +17,7 @@ import { type RolloutFilters, rolloutFilters } from './rollout-filters.ts';
 import { type RolloutSearch, rolloutSearch } from './rollout-views.ts';
 import { type RunSearch, runSearch } from './run-search.ts';
 import { type RunsSearch, runsSearch } from './runs-search.ts';
-import { definedValues, textValue } from './search-values.ts';
-import { type TasksSearch, tasksSearch } from './tasks-search.ts';
+import { choiceValue, definedValues, numberValue, type SearchValues, textValue } from './search-values.ts';
 
 const root = createRootRoute({ component: PageFrame, notFoundComponent: UnknownPage, errorComponent: FailedPage });
 
@@ -157,4 +156,25 @@ function FailedPage({ error, reset }: ErrorComponentProps): ReactNode {
       <FailureNotice error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />
     </main>
   );
+}
+
+/** The state of the tasks page, as in the URL, with the filters of the run's rollouts. */
+interface TasksSearch extends RolloutFilters {
+  readonly task?: number | undefined;
+  readonly step?: number | undefined;
+  /** The order of the tasks: by mean reward, lowest first, or by index. */
+  readonly order?: 'reward' | undefined;
+  /** Whether the texts are compared with the one of the highest reward. */
+  readonly compare?: 'best' | undefined;
+}
+
+/** Reads the state from the URL; invalid values are ignored. */
+function tasksSearch(values: SearchValues): TasksSearch {
+  return definedValues({
+    ...rolloutFilters(values),
+    task: numberValue(values['task']),
+    step: numberValue(values['step']),
+    order: choiceValue(['reward'], values['order']),
+    compare: choiceValue(['best'], values['compare']),
+  });
 }

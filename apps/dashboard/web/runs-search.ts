@@ -9,10 +9,11 @@ export const kindLabels: Readonly<Record<RunKind, string>> = {
   evaluation: 'evaluation',
   dev: 'dev',
   deployment: 'deployment',
+  dataset: 'data set',
 };
 
 /** Kinds of a list of runs: one, or all. */
-const kindChoices = ['training', 'prompt-search', 'evaluation', 'deployment', 'dev', 'all'] as const;
+const kindChoices = ['training', 'prompt-search', 'evaluation', 'deployment', 'dataset', 'dev', 'all'] as const;
 
 /** Statuses that a list of runs is filtered by. */
 export const statusChoices = ['queued', 'running', 'stopping', 'finished', 'failed', 'stopped'] as const;
@@ -43,4 +44,13 @@ export function runsSearch(values: SearchValues): RunsSearch {
 export function runParameters({ text, kind, state, tag }: RunsSearch): QueryValues {
   const kinds = kind === undefined ? 'training,prompt-search,evaluation,deployment' : kind === 'all' ? undefined : kind;
   return { text, kind: kinds, status: state, tag };
+}
+
+/** Maximum number of runs in a comparison. */
+export const maxCompared = 8;
+
+/** The runs of a comparison, from their ids separated by commas. */
+export function runIdsOf(text: string | undefined): readonly string[] {
+  const ids = (text ?? '').split(',').filter((id) => id !== '');
+  return [...new Set(ids)].slice(0, maxCompared);
 }

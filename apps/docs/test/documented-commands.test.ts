@@ -45,7 +45,9 @@ function problemOf({ words }: DocumentedCall): string | null {
   if (command === program) return `unknown command ${words[0]}`;
   const groups = [command, ...command.commands, ...(command.name() === 'resume' ? program.commands : [])];
   const flags = groups.flatMap(({ options }) => options.flatMap(({ long, short }) => [long, short]));
-  const unknown = words.filter((word) => /^--?[a-z]/.test(word) && !flags.includes(word.split('=')[0]));
+  // What follows `--` is another program's.
+  const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
+  const unknown = own.filter((word) => /^--?[a-z]/.test(word) && !flags.includes(word.split('=')[0]));
   return unknown.length === 0 ? null : `unknown flag ${unknown.join(', ')}`;
 }
 
@@ -85,4 +87,5 @@ test('a call through npx is checked too', () => {
 test('an unknown command and an unknown flag are problems', () => {
   expect(problemOf({ where: '', words: ['fly'] })).toBe('unknown command fly');
   expect(problemOf({ where: '', words: ['runs', '--fast'] })).toBe('unknown flag --fast');
+  expect(problemOf({ where: '', words: ['runs', '--', 'npx', '-y'] })).toBeNull();
 });

@@ -1,16 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type JsonValue } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { runMetrics } from '@agentlightning/core/metrics';
 import { costOfRun, effortOf, type StepSummary, type TrainingEvent } from '@agentlightning/core/protocol';
 import { type Cost, type ModelUsage, newId } from '@agentlightning/core/store';
-import { loadTasks } from './config/load-tasks.ts';
 import { groupSizeOf } from './config/policy-learner.ts';
 import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { TrainingListener } from './events/training-listener.ts';
 import { openStoreByUrl } from './runtime/open-store-by-url.ts';
+import { readConfiguredTasks } from './runtime/read-configured-tasks.ts';
 import { trainWith } from './trainer.ts';
 
 /** What a whole training would use, from a small one. */
@@ -42,8 +42,11 @@ export async function estimateTraining(
   { signal, onEvent }: { readonly signal: AbortSignal; readonly onEvent: TrainingListener },
 ): Promise<TrainingEstimate> {
   assertLocal(config);
+  // The small training has a separate store.
+  const tasks = await readAllTasks(config);
   const folder = await mkdtemp(path.join(tmpdir(), 'agentlightning-estimate-'));
-  const small = smallConfig(config, folder);
+  const guards = await readGuards(config);
+  const small = smallConfig({ ...config, tasks, evaluation: { ...config.evaluation, guards } }, folder);
   const watch = new Stopwatch();
   const runId = newId('run');
   try {
@@ -63,7 +66,8 @@ export async function estimateTraining(
         run,
         usage,
         rollouts: totalRollouts,
-        heldOut: (await loadTasks(config.tasks.test, config.taskSchema)).length,
+        heldOut: tasks.test.length,
+        guards: Object.values(guards).map(({ length }) => length),
         measured: watch.measured(small),
       });
     } finally {
@@ -72,6 +76,26 @@ export async function estimateTraining(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function readGuards(config: ResolvedConfig): Promise<Readonly<Record<string, readonly JsonValue[]>>> {
+  const entries = Object.entries(config.evaluation.guards).map(
+    async ([name, source]) => [name, await readConfiguredTasks(source, config)] as const,
+  );
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function readAllTasks(config: ResolvedConfig): Promise<{
+  readonly [TName in keyof ResolvedConfig['tasks']]:
+    | readonly JsonValue[]
+    | Extract<ResolvedConfig['tasks'][TName], null>;
+}> {
+  const { train, test, validation } = config.tasks;
+  return {
+    train: await readConfiguredTasks(train, config),
+    test: await readConfiguredTasks(test, config),
+    validation: validation === null ? null : await readConfiguredTasks(validation, config),
+  };
 }
 
 function assertLocal({ gateway, agents, stages }: ResolvedConfig): void {
@@ -146,6 +170,8 @@ function extended(
     readonly usage: readonly ModelUsage[];
     readonly rollouts: number;
     readonly heldOut: number;
+    /** The number of tasks of each guard. */
+    readonly guards: readonly number[];
     readonly measured: Measured;
   },
 ): TrainingEstimate {
@@ -153,7 +179,8 @@ function extended(
   const { run, measured } = small;
   const largerStep = tasksPerStep / Math.min(tasksPerStep, fewTasks.step);
   const evaluations = 2 + (evaluation.every === 0 ? 0 : Math.floor(steps / evaluation.every));
-  const evaluatedTasks = evaluations * Math.min(small.heldOut, evaluation.tasks);
+  const guarded = small.guards.reduce((sum, tasks) => sum + Math.min(tasks, evaluation.tasks), 0);
+  const evaluatedTasks = evaluations * Math.min(small.heldOut, evaluation.tasks) + 2 * guarded;
   const rollouts = steps * tasksPerStep * groupSizeOf(config.policies) + evaluatedTasks * evaluation.rolloutsPerTask;
   const share = rollouts / Math.max(1, small.rollouts);
   const usage = small.usage.map((used) => ({

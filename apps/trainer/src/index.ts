@@ -37,6 +37,8 @@ export type { RuntimeConfig, RuntimeTls } from './config/sections/runtime-config
 export type { SamplingConfig } from './config/sections/sampling-config.ts';
 export type { StageConfig } from './config/sections/stages-config.ts';
 export type { StopConfig } from './config/sections/stop-config.ts';
+export type { StoredDataset, StoredTasks, StoredTraces } from './config/sections/stored-tasks.ts';
+export { fromStore } from './config/sections/stored-tasks.ts';
 export type { StoredTrainConfig, TrainConfig } from './config/train-config.ts';
 export type { DevOptions, DevReport, DevRollout } from './evaluation-run/dev-options.ts';
 export type { EndpointModel, EvaluateOptions, SubjectOptions } from './evaluation-run/evaluate-options.ts';

@@ -1,6 +1,6 @@
 import type { Store } from '@agentlightning/core';
 import { type DeploymentState, type ModelVersion, readDeployment } from '@agentlightning/core/protocol';
-import { modelCallToSpan, productionAttributes } from '@agentlightning/core/spans';
+import { modelCallToSpan, productionAttributes, rewardAttributes, spanNames } from '@agentlightning/core/spans';
 import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -8,6 +8,7 @@ import { assessCanary, type CanaryAssessment } from '../src/deployments/assess-c
 import { emptyMemory } from '../src/deployments/canary-evidence.ts';
 import { CanaryMonitor } from '../src/deployments/canary-monitor.ts';
 import { promote, promoteCandidate, rollback, startCanary } from '../src/deployments/change-deployment.ts';
+import { initialRunState } from '../src/run/run-state.ts';
 
 const name = 'support-agent';
 const author = { by: 'ada', reason: 'a trial' };
@@ -39,7 +40,7 @@ function version(id: string, fields: Partial<ModelVersion> = {}): ModelVersion {
   };
 }
 
-const options = { share: 0.2, isPromotedWhenBetter: false, maxCostRatio: 2 };
+const options = { share: 0.2, isPromotedWhenBetter: false, maxCostRatio: 2, isFallAccepted: false };
 
 const trial = 'trial-1';
 
@@ -57,6 +58,8 @@ interface TraceFields {
   readonly isFailed?: boolean;
   readonly seconds?: number;
   readonly score?: number;
+  /** What scorers of the application found. */
+  readonly parts?: Readonly<Record<string, number>>;
   /** Whether the candidate was away. */
   readonly isFallenBack?: boolean;
 }
@@ -68,6 +71,7 @@ async function trace({
   isFailed,
   seconds = 1,
   score,
+  parts,
   isFallenBack,
 }: TraceFields): Promise<void> {
   traces += 1;
@@ -86,7 +90,15 @@ async function trace({
       ...(user === undefined ? {} : { [productionAttributes.user]: user }),
     },
   });
-  await store.recordTraces(name, [span]);
+  const rewards = Object.entries(parts ?? {}).map(([part, value]) => ({ name: part, value }));
+  const reward = {
+    ...span,
+    spanId: `s-${traces}`,
+    parentId: span.spanId,
+    name: spanNames.annotation,
+    attributes: rewardAttributes(rewards),
+  };
+  await store.recordTraces(name, rewards.length === 0 ? [span] : [span, reward]);
   if (score !== undefined) await store.recordFeedback({ rolloutId, score, source: 'user' });
 }
 
@@ -128,6 +140,61 @@ test('a better candidate is promoted automatically only where that was asked for
   expect(after).toMatchObject({ live: 'new', candidate: null });
   expect(after?.history.at(-1)).toMatchObject({ action: 'promote', previous: 'old', by: 'agl serve' });
   expect(after?.history.at(-1)?.reason).toContain('the score is shown to be higher');
+});
+
+test('the parts of a reward are compared one by one, and decide nothing', async () => {
+  await startTrial();
+  await users(120, (index) => ({
+    version: 'old',
+    parts: { reward: 0.5, tone: index % 10 === 0 ? 1 : 0, facts: index % 2 },
+  }));
+  await users(60, (index) => ({
+    version: 'new',
+    parts: { reward: 0.5, tone: index % 10 === 0 ? 0 : 1, facts: index % 2 },
+  }));
+  const assessment = await assess();
+  expect(metricOf(assessment, 'score/tone')).toMatchObject({ verdict: 'better', live: 0.1, candidate: 0.9 });
+  expect(metricOf(assessment, 'score/facts')).toMatchObject({
+    verdict: 'not-shown',
+    liveCount: 120,
+    candidateCount: 60,
+  });
+  expect(assessment).toMatchObject({ verdict: 'not-shown', guard: null });
+  await check();
+  const [point] = (await store.queryMetrics(name)).items;
+  expect(point?.values).toMatchObject({ 'canary/score/tone/verdict': 1, 'canary/score/tone/candidate': 0.9 });
+});
+
+test('a candidate whose run is worse on a guard is not promoted automatically, and by a person only with a reason', async () => {
+  await store.createRun({ runId: 'forgetful', name: 'forgetful', config: {} });
+  const evaluation = (reward: number): object => ({
+    reward,
+    ci95: [reward, reward],
+    rollouts: 8,
+    failed: 0,
+    missing: 0,
+    rewards: [],
+    rolloutIds: [],
+    rolloutsPerTask: 1,
+  });
+  const ended = { ...initialRunState({ steps: 2, seed: 1, dataDir: '' }), finishedStep: 2, finalStep: 2 };
+  const guard = { before: evaluation(0.9), after: evaluation(0.2), verdict: 'worse' };
+  const measured = { before: evaluation(0.5), after: evaluation(0.6), verdict: 'better', guards: { refunds: guard } };
+  await store.updateRun('forgetful', { state: JSON.parse(JSON.stringify({ ...ended, ...measured })) });
+  await promote(store, name, { ...author, version: version('old') });
+  const tried = { ...author, version: version('new', { run: 'forgetful', step: 2 }) };
+  const state = await startCanary(store, name, { ...tried, options: { ...options, isPromotedWhenBetter: true } });
+  const candidate = { ...state.candidate, key: trial, sinceMs: Date.now() - 60_000 };
+  await store.updateRun(name, { state: JSON.parse(JSON.stringify({ kind: 'deployment', ...state, candidate })) });
+  await users(160, (index) => ({ version: 'old', score: index % 2 }));
+  await users(60, (index) => ({ version: 'new', score: index % 15 === 0 ? 0 : 1 }));
+  expect(await assess()).toMatchObject({ verdict: 'better', guard: null });
+  expect(await check()).toMatchObject({ live: 'old', candidate: { version: 'new' } });
+  await expect(promoteCandidate(store, name, author)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('new is worse on the guard refunds'),
+  });
+  expect(await promoteCandidate(store, name, { ...author, isFallAccepted: true })).toMatchObject({ live: 'new' });
 });
 
 test('a worse candidate is rolled back, and the history says why; the curve of the verdict is recorded', async () => {

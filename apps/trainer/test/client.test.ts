@@ -4,7 +4,7 @@ import { AgentLightningClient } from '@agentlightning/client';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AglProcess } from './agl-process.ts';
-import smallConfig from './fixtures/small.config.ts';
+import smallConfig, { smallTasks } from './fixtures/small.config.ts';
 import { RunFolder } from './run-folder.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
@@ -76,7 +76,7 @@ test('a client stops its run, resumes it and extends it', { tags: ['long'] }, as
   const server = await startServer();
   await using _server = server.process;
   const client = new AgentLightningClient(server);
-  const { train, test: held } = smallConfig.tasks;
+  const { train, test: held } = smallTasks;
   await client.uploadData({ train: [...train], test: [...held] });
   const algorithm = { type: 'grpo', groupSize: 2 };
   const run = await client.train(smallConfig.agent, { algorithm, steps: 40, tasksPerStep: 3 });
@@ -100,7 +100,7 @@ test('invalid tasks, settings and keys are reported, and nothing is uploaded', a
   const server = await startServer();
   await using _server = server.process;
   const client = new AgentLightningClient(server);
-  const { train, test: held } = smallConfig.tasks;
+  const { train, test: held } = smallTasks;
   await expect(client.train(smallConfig.agent)).rejects.toThrow('the run has no data');
   const invalid = path.join(folder.path, 'tasks.jsonl');
   writeFileSync(invalid, '{"question":"a"}\n{"question"\n');

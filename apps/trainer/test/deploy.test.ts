@@ -149,12 +149,52 @@ test('agl deploy refuses a final model that is worse on held-out tasks, unless t
   expect(refused.stderr).toContain('reward 0.25 instead of 0.75');
   await expect(store.getRun('guarded')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   expect(await deployed('forgetful@1')).toMatchObject({ code: 0 });
-  expect((await deployed('forgetful@final', '--accept-worse')).stderr).toContain('needs a version and a reason');
+  expect((await deployed('forgetful@final', '--accept-worse')).stderr).toContain(
+    'needs a version or --promote, and a reason',
+  );
   const accepted = await deployed('forgetful@final', '--json', '--accept-worse', '--reason', 'fixes refunds');
   expect(JSON.parse(accepted.output)).toMatchObject({
     live: 'forgetful@2',
     history: [{}, { reason: 'accepted although worse: fixes refunds' }],
   });
+});
+
+test('guards are evaluated before and after a training, and a version of which they say nothing is not deployed', async () => {
+  const guards = { refunds: Array.from({ length: 5 }, (_, index) => ({ index, question: `Refund ${index}?` })) };
+  const config = { steps: 2, evaluation: { guards } };
+  expect((await trainSmall(smallTrainer(folder, config), { runId: 'watched' })).error).toBeNull();
+  const run = await store.getRun('watched');
+  expect(readRunState(run, folder).guards).toMatchObject({
+    refunds: { before: { rollouts: 5 }, after: { rollouts: 5 }, verdict: expect.any(String) },
+  });
+  expect(run.config['rollouts']).toMatchObject({ 'evaluation.guards': expect.stringContaining('refunds: 5 tasks') });
+  const other = smallTrainer(folder, {
+    ...config,
+    steps: 3,
+    evaluation: { guards: { refunds: guards.refunds.slice(1) } },
+  });
+  expect(String((await trainSmall(other, { resume: 'watched' })).error)).toContain(
+    'evaluation.guards was refunds: 5 tasks',
+  );
+  const agl = (...args: readonly string[]): Promise<EndedCommand> => runAgl([...args, '--store', url]);
+  const early = await agl('deploy', 'watched@1', '--to', 'watched-desk');
+  expect(early.stderr).toContain(
+    'whether watched@1 is worse on the guard refunds is not known: the run measured step 2',
+  );
+  expect((await agl('serve', 'watched@1', '--as', 'watched-desk')).stderr).toContain('is not known');
+  await expect(store.getRun('watched-desk')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  const verdict = async (name: string): Promise<void> => {
+    const { state } = await store.getRun('watched');
+    const { guards: recorded } = readRunState(await store.getRun('watched'), folder);
+    const changed = { ...state, guards: { refunds: { ...recorded?.['refunds'], verdict: name } } };
+    await store.updateRun('watched', { state: JSON.parse(JSON.stringify(changed)) });
+  };
+  await verdict('worse');
+  expect((await agl('deploy', 'watched@final', '--to', 'watched-desk')).stderr).toContain(
+    'is worse on the guard refunds',
+  );
+  await verdict('not-significant');
+  expect(await agl('deploy', 'watched@final', '--to', 'watched-desk')).toMatchObject({ code: 0 });
 });
 
 test('a training keeps the checkpoint of a deployment, and agl store delete refuses its run by name', async () => {

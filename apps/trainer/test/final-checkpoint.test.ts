@@ -124,7 +124,7 @@ test('of equal evaluations, the last one is the best, and three perfect ones end
       evaluation: { every: 1 },
       tasks: { train: tasks, test: tasks.map(({ index }) => ({ question: `Letter ${index}?`, index })) },
     }),
-    { runId: 'perfect' },
+    { runId: 'perfect-thrice' },
   );
   expect(evaluationsOf(events).at(-1)).toEqual(['after', 3]);
   const final = { step: 3, candidates: 3 };

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { asTool } from '@agentlightning/core';
 import { createStoreServer, openStore } from '@agentlightning/store';
 import { currentTrace, sampleTraces, sendToStore } from '@agentlightning/trace';
 import { expect, test } from 'vitest';
@@ -44,21 +45,29 @@ test('details that cannot be read do not reach the caller', () => {
   expect(answer('Where?')).toBe(6);
 });
 
-test('with a store that is away, calls are as fast as before and traces wait up to a bound', async () => {
-  const hanging = createServer(() => undefined);
-  const url = await listening(hanging);
-  const onTrace = sendToStore({ deployment: 'support', url, maxWaitingSpans: 500, onError: () => undefined });
-  const plain = async (question: string): Promise<number> => question.length;
-  const answer = sampleTraces(plain, { sampleRate: 1, onTrace });
-  // The fastest of five rounds: other work of the machine slows single rounds down, never all of them alike.
-  const rounds: number[] = [];
-  for (let round = 0; round < 5; round += 1) rounds.push((await p99Of(answer)) - (await p99Of(plain)));
-  expect(Math.min(...rounds)).toBeLessThan(1);
-  await expect.poll(() => onTrace.counts.lost).toBeGreaterThan(0);
-  expect(onTrace.counts.waiting).toBeLessThanOrEqual(600);
-  hanging.closeAllConnections();
-  hanging.close();
-});
+test.each(['does not respond', 'refuses connections', 'responds with 503'])(
+  'with a store that %s, calls are as fast as before and traces wait up to a bound',
+  async (fault) => {
+    const server = createServer((_request, response) => {
+      if (fault === 'responds with 503') response.writeHead(503).end();
+    });
+    const url = await listening(server);
+    if (fault === 'refuses connections') server.close();
+    const onTrace = sendToStore({ deployment: 'support', url, maxWaitingSpans: 500, onError: () => undefined });
+    const search = asTool('search', (query: string) => query.length);
+    const plain = async (question: string): Promise<number> => search(question) + search(`${question} again`);
+    const answer = sampleTraces(plain, { sampleRate: 1, onTrace });
+    // In turns, and their median: other work of the machine slows single rounds down.
+    const added: number[] = [];
+    for (let round = 0; round < 7; round += 1) added.push(-(await p99Of(plain)) + (await p99Of(answer)));
+    expect(added.toSorted((one, other) => one - other)[3]).toBeLessThan(1);
+    expect(await answer('Where?')).toBe(await plain('Where?'));
+    await expect.poll(() => onTrace.counts.lost).toBeGreaterThan(0);
+    expect(onTrace.counts.waiting).toBeLessThanOrEqual(600);
+    server.closeAllConnections();
+    server.close();
+  },
+);
 
 function listening(server: Server): Promise<string> {
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { StoreClient } from '@agentlightning/core/store-client';
 import { runRollouts } from '@agentlightning/runner';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type AglEvent, AglProcess, stepOf } from './agl-process.ts';
-import smallConfig from './fixtures/small.config.ts';
+import smallConfig, { smallTasks } from './fixtures/small.config.ts';
 import { RunFolder } from './run-folder.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
@@ -57,7 +57,7 @@ class ServerUnderTest implements AsyncDisposable {
   }
 
   async createRun(training: object = {}): Promise<string> {
-    const { train, test: held } = smallConfig.tasks;
+    const { train, test: held } = smallTasks;
     const data = { train: await this.upload([...train]), test: await this.upload([...held]) };
     const { body, status } = await this.send('POST', '/v1/server/runs', {
       name: 'small',

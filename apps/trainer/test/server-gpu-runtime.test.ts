@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { pythonSuites } from '../../../tools/describe-with-python.ts';
 import { pythonEnvironments } from '../../../tools/python-environment.ts';
 import { AglProcess } from './agl-process.ts';
-import smallConfig from './fixtures/small.config.ts';
+import smallConfig, { smallTasks } from './fixtures/small.config.ts';
 import { RunFolder } from './run-folder.ts';
 
 /** Loading torch is slow, more so on a busy machine. */
@@ -51,7 +51,7 @@ describeWithRuntime('agl server with the GPU runtime', (python) => {
     const { url, keyFile, device } = await server.event('ready');
     expect(device).toBe('cpu');
     const client = new AgentLightningClient({ url: String(url), apiKey: readFileSync(String(keyFile), 'utf8') });
-    const { train, test: held } = smallConfig.tasks;
+    const { train, test: held } = smallTasks;
     await client.uploadData({ train: [...train], test: held.slice(0, 4) });
     const algorithm = { type: 'grpo', groupSize: 2, learningRate: 1e-3 };
     const options = { algorithm, steps: 3, tasksPerStep: 3, training: { checkpoints: { every: 1 } } };
@@ -78,7 +78,7 @@ describeWithRuntime('agl server with the GPU runtime', (python) => {
     await using server = startServer('--runtime', String(address));
     const { url, keyFile } = await server.event('ready');
     const client = new AgentLightningClient({ url: String(url), apiKey: readFileSync(String(keyFile), 'utf8') });
-    await client.uploadData({ train: [...smallConfig.tasks.train], test: [...smallConfig.tasks.test] });
+    await client.uploadData({ train: [...smallTasks.train], test: [...smallTasks.test] });
     const run = await client.train(smallConfig.agent, { steps: 1, tasksPerStep: 2 });
     await expect(run.result()).rejects.toThrow('Upstream key refused for http://192.0.2.1:8000/v1');
     expect(await client.runs()).toMatchObject([{ status: 'failed' }]);

@@ -8,7 +8,7 @@ import {
 } from '@agentlightning/runtime-tinker/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AglProcess } from './agl-process.ts';
-import smallConfig, { type SmallTask } from './fixtures/small.config.ts';
+import smallConfig, { type SmallTask, smallTasks } from './fixtures/small.config.ts';
 import { RunFolder } from './run-folder.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
@@ -42,7 +42,7 @@ async function clientOf(server: AglProcess): Promise<AgentLightningClient> {
 test('agl server trains on a Tinker server, pauses a run at its budget, and serves the trained model', async () => {
   await using server = startServer(['--model', 'tiny-random', '--lora-rank', '4']);
   const client = await clientOf(server);
-  const { train, test: held } = smallConfig.tasks;
+  const { train, test: held } = smallTasks;
   await client.uploadData({ train: [...train], test: [...held] });
   const run = await client.train<SmallTask>(smallConfig.agent, {
     algorithm: { type: 'grpo', groupSize: 2, learningRate: 1e-3 },

@@ -173,6 +173,22 @@ test('a stage may train on stored conversations', async () => {
   expect(new Set(steps)).toEqual(new Set(['step-3', 'step-4', 'step-5']));
 });
 
+test('each stage learns from the teacher that it has, as it was when the run began', async () => {
+  for (const runId of ['teacher-1', 'teacher-2']) {
+    expect((await trainSmall(trainer([{ ...sft, steps: 1 }]), { runId })).error).toBeNull();
+  }
+  const taught = (run: string): StageConfig => ({
+    algorithm: { type: 'distillation', teacher: { run }, groupSize: 2, learningRate: 1e-3 },
+    steps: 1,
+  });
+  const stages = [taught('teacher-1@latest'), taught('teacher-2@latest')];
+  expect((await trainSmall(trainer(stages), { runId: 'taught' })).error).toBeNull();
+  expect((await runOf('taught')).state['teachers']).toMatchObject({
+    policy: { runId: 'teacher-1' },
+    stage2: { runId: 'teacher-2' },
+  });
+});
+
 test('a run with other stages than it began with cannot be resumed, and a further stage continues a finished one', async () => {
   expect((await trainSmall(trainer([sft]), { runId: 'short' })).error).toBeNull();
   const changed = await trainSmall(trainer([{ ...sft, tasksPerStep: 1 }, grpo]), { resume: 'short' });

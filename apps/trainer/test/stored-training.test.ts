@@ -192,7 +192,7 @@ describe('the rollouts of a run', () => {
 
 test('test tasks without an agent, and training tasks beside data, are refused', () => {
   const data = 'any.jsonl';
-  expect(() => new Trainer({ data, tasks: { test: [{}] } })).toThrow(/no agent, which test tasks need/);
+  expect(() => new Trainer({ data, tasks: { test: [{}] } })).toThrow(/no agent, which test tasks and guards need/);
   const both = { data, tasks: { train: [{}] } } as object as StoredTrainConfig;
   expect(() => new Trainer(both)).toThrow(/the rollouts of `data` are trained on/);
 });

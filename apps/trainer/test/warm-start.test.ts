@@ -43,18 +43,18 @@ async function firstAnswers(runId: string): Promise<{ logprobs: number[]; versio
 }
 
 test('a run begins with the weights of another run, and with a new optimizer', async () => {
-  expect((await trainSmall(trainer(), { runId: 'source' })).error).toBeNull();
+  expect((await trainSmall(trainer(), { runId: 'warm-source' })).error).toBeNull();
   const stop = new AbortController();
   const onEvent = (event: TrainingEvent): void => {
     if (event.type === 'stepped') stop.abort();
   };
-  const warm = trainer({ checkpoints: { from: 'source@latest' } });
+  const warm = trainer({ checkpoints: { from: 'warm-source@latest' } });
   await trainSmall(warm, { runId: 'warm', signal: stop.signal, onEvent });
   const { state } = await withStore(folder, (store) => store.getRun('warm'));
-  expect(state).toMatchObject({ from: { runId: 'source', step: 2 }, finishedStep: 1 });
+  expect(state).toMatchObject({ from: { runId: 'warm-source', step: 2 }, finishedStep: 1 });
   const { logprobs, versions } = await firstAnswers('warm');
   expect(new Set(versions)).toEqual(new Set([0]));
-  expect(logprobs).not.toEqual((await firstAnswers('source')).logprobs);
+  expect(logprobs).not.toEqual((await firstAnswers('warm-source')).logprobs);
 
   // A resumed run needs the checkpoint for the KL term only, whose reference is the model as the run began.
   const resumed = await trainSmall(warm, { resume: 'warm' });
@@ -69,7 +69,7 @@ test('a run begins with the weights of another run, and with a new optimizer', a
 
   await using runs = new AglProcess(['runs', '--store', `sqlite:${path.join(folder, 'agl.db')}`]);
   expect(await runs.exitCode()).toBe(0);
-  expect(runs.output).toMatch(/RUN +FROM[\s\S]*warm +source@2/);
+  expect(runs.output).toMatch(/RUN +FROM[\s\S]*warm +warm-source@2/);
 });
 
 test.each([

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from agentlightning_runtime.engine.models.base_model import BaseModel
-from agentlightning_runtime.inference.chat.chat_template import ChatTemplate
-from agentlightning_runtime.inference.tool_formats.hermes import HermesFormat
 from datasets import Dataset
 from peft import PeftModel
 from transformers import PrinterCallback, TrainerCallback, set_seed
 from trl import GRPOConfig, GRPOTrainer
+
+from agentlightning_runtime.engine.models.base_model import BaseModel
+from agentlightning_runtime.inference.text.chat_template import ChatTemplate
+from agentlightning_runtime.inference.tool_formats.hermes import HermesFormat
 
 GROUP_SIZE = 8
 TASKS_PER_STEP = 8

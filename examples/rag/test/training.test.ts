@@ -20,11 +20,13 @@ const timeoutMs = 900_000;
 test(
   'reinforcement learning teaches to search for the title and to cite the film',
   async () => {
+    const reinforcement = config.stages?.[1];
+    if (reinforcement === undefined) throw new TypeError('the example has two stages');
     const trainer = new Trainer({
       ...config,
-      tasks: { train: taskFile('train'), test: taskFile('test') },
+      tasks: { ...config.tasks, train: taskFile('train'), test: taskFile('test') },
       run: { ...config.run, dataDir: folder },
-      steps: 10,
+      stages: [{ ...reinforcement, steps: 10 }],
     });
     const { before, after, isImproved } = await trainer.fit();
     expect(before.reward).toBeLessThan(0.25);

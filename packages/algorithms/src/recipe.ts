@@ -5,8 +5,7 @@ import { apo } from './prompt-search/apo.ts';
 import type { ApoOptions } from './prompt-search/apo-options.ts';
 import { gepa } from './prompt-search/gepa.ts';
 import type { GepaOptions } from './prompt-search/gepa-options.ts';
-import { algorithmTypes, createAlgorithm } from './registry.ts';
-import { unknownRecipe } from './unknown-recipe.ts';
+import { algorithmTypes, createAlgorithm, unknownRecipe } from './registry.ts';
 
 /** A prompt search by name, with its options. */
 export type PromptSearchOptions = ({ readonly type: 'apo' } & ApoOptions) | ({ readonly type: 'gepa' } & GepaOptions);

@@ -1,4 +1,5 @@
-import type { Algorithm } from '@agentlightning/core';
+import { AgentLightningError, type Algorithm } from '@agentlightning/core';
+import { didYouMean } from '@agentlightning/core/settings';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
 import { custom } from './recipes/custom.ts';
 import { distillation } from './recipes/distillation.ts';
@@ -17,7 +18,6 @@ import {
 } from './recipes/policy-gradient-recipes.ts';
 import { sdpo } from './recipes/sdpo.ts';
 import { sft } from './supervised/supervised.ts';
-import { unknownRecipe } from './unknown-recipe.ts';
 
 /** All algorithms. Each validates its options. */
 const registry: Readonly<Record<AlgorithmType, (options: never) => Algorithm>> = {
@@ -81,4 +81,16 @@ function madeOf(options: unknown): Algorithm {
 
 function isAlgorithmType(name: unknown): name is AlgorithmType {
   return typeof name === 'string' && Object.hasOwn(registry, name);
+}
+
+/** The error for an unknown algorithm name. */
+export function unknownRecipe(type: unknown, known: readonly string[]): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message:
+      typeof type === 'string'
+        ? `algorithm: there is no algorithm "${type}"${didYouMean(type, known)}`
+        : `algorithm: type must be a name, not ${JSON.stringify(type)}`,
+    remedy: `Use one of ${known.join(', ')}.`,
+  });
 }

@@ -3,10 +3,11 @@ import { dirname, join, relative } from 'node:path';
 import { helpText, parseArguments } from './arguments.ts';
 import { askChoices } from './ask-choices.ts';
 import { CreateError } from './create-error.ts';
+import { frameworks } from './frameworks.ts';
 import { goals } from './goals.ts';
 import { installCommands, packageManagerOf, runCommands } from './install-packages.ts';
+import type { ProjectChoice } from './project-choice.ts';
 import { projectFiles } from './project-files.ts';
-import { projectPackages } from './project-packages.ts';
 
 /** Files that a new folder may have already. */
 const harmless: ReadonlySet<string> = new Set(['.git', '.DS_Store', '.idea', '.vscode']);
@@ -67,4 +68,18 @@ async function create(args: readonly string[], userAgent: string | undefined): P
     'npm run train',
   ];
   process.stdout.write(`\nCreated ${folder}. ${goals[choice.goal].explanation}\n\nNext:\n  ${next.join('\n  ')}\n`);
+}
+
+/** The packages that a new project needs, as arguments of a package manager. */
+export function projectPackages({ framework, goal }: ProjectChoice): {
+  readonly dependencies: readonly string[];
+  readonly devDependencies: readonly string[];
+} {
+  // The prompt is defined with core.
+  const core = goal === 'prompt' ? ['@agentlightning/core'] : [];
+  const rewards = goal === 'judge' ? ['@agentlightning/rewards'] : [];
+  return {
+    dependencies: ['@agentlightning/trainer', ...core, ...rewards, ...frameworks[framework].packages],
+    devDependencies: ['vitest@^5', 'typescript', '@types/node@^24'],
+  };
 }

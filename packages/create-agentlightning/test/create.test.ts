@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { installCommands, packageManagerOf } from '../src/install-packages.ts';
 import { projectFiles } from '../src/project-files.ts';
-import { projectPackages } from '../src/project-packages.ts';
+import { projectPackages } from '../src/run-create.ts';
 
 const main = path.resolve(import.meta.dirname, '../src/main.ts');
 

@@ -11,7 +11,7 @@ import {
 } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
-import { errorResponse } from './routes/model-call-routes.ts';
+import { errorResponse } from './routes/handle-model-call.ts';
 import { toResponse } from './wire/call-response.ts';
 import { GatewayError } from './wire/gateway-error.ts';
 import type { GatewayOptions } from './wire/gateway-options.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { AgentLightningError, type Store } from '@agentlightning/core';
-import { readProductionMetadata } from '@agentlightning/core/spans';
+import { modelCallFromSpan, readProductionMetadata } from '@agentlightning/core/spans';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -29,6 +29,10 @@ afterEach(async () => {
 });
 
 function completion(response: ServerResponse, text: string): void {
+  if (response.req.url?.endsWith('/chat/completions') !== true) {
+    response.writeHead(404).end();
+    return;
+  }
   const message = { role: 'assistant', content: text };
   const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
   response.writeHead(200, { 'content-type': 'application/json' });
@@ -95,6 +99,34 @@ test('a share of the users has the candidate, the same ones at every gateway, an
   expect(more).toEqual(expect.arrayContaining([...first]));
   route = { ...route, candidate: { version: 'run-2@1', share: 0.3, key: 'another key' } };
   expect(await usersOfCandidate(one)).not.toEqual(first);
+});
+
+test('responses have the name of the deployment as their model, in every API, and the record has that of the upstream', async () => {
+  route = { ...route, candidate: null };
+  const gateway = await start();
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'unused', maxRetries: 0 });
+  const model = 'support-agent';
+  const messages = [{ role: 'user' as const, content: 'Hello' }];
+  const { data, response } = await client.chat.completions.create({ model, messages }).withResponse();
+  const models = [data.model];
+  for await (const chunk of await client.chat.completions.create({ model, messages, stream: true })) {
+    models.push(chunk.model);
+  }
+  models.push((await client.responses.create({ model, input: 'Hello' })).model);
+  for await (const event of await client.responses.create({ model, input: 'Hello', stream: true })) {
+    if (event.type === 'response.created' || event.type === 'response.completed') models.push(event.response.model);
+  }
+  const message = await fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model, max_tokens: 8, messages }),
+  });
+  models.push(((await message.json()) as { readonly model: string }).model);
+  expect(models.length).toBeGreaterThan(5);
+  expect(new Set(models)).toEqual(new Set([model]));
+  await gateway.drain();
+  const { items: spans } = await store.querySpans({ rolloutId: response.headers.get('x-rollout-id') ?? '' });
+  expect(spans.map(modelCallFromSpan).find((call) => call !== null)).toMatchObject({ responseModel: 'stable' });
 });
 
 test('each call is a trace of the deployment with its version and user, and its id takes feedback', async () => {

@@ -1,10 +1,9 @@
 import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { type ModelCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoint/model-checkpoint.ts';
-import { PreconditionError } from './errors/precondition-error.ts';
-import { RejectedRequestError } from './errors/rejected-request-error.ts';
 import type { ModelConfig } from './model/model-config.ts';
 import { initialParameters } from './model/parameters.ts';
 import { Random } from './random.ts';
+import { PreconditionError, RejectedRequestError } from './runtime-errors.ts';
 import type { Generation } from './sampling/generation.ts';
 import type { SampleRequest } from './sampling/sample-request.ts';
 import { Sampler } from './sampling/sampler.ts';

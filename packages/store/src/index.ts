@@ -1,4 +1,5 @@
 export type { AccessKey, KeyRole } from './access/access-key.ts';
+export { createRunArchive } from './archive/pack-archive.ts';
 export type { AttemptQuotas } from './attempt-quotas.ts';
 export type { StoreChange, StoreChangeListener } from './changes/change-feed.ts';
 export type { StoreBackup } from './maintenance/backup-store.ts';

@@ -1,7 +1,6 @@
 import type { Attempt, JsonObject, Rollout, RolloutStatus, Run, Span, SpanInput } from '@agentlightning/core';
 import { assertId, hasAttempt } from '@agentlightning/core/protocol';
 import type { Feedback, FeedbackInput } from '@agentlightning/core/spans';
-import type { NamedResources } from '@agentlightning/core/store';
 import {
   type AttemptedRollout,
   type AttemptPatch,
@@ -15,6 +14,7 @@ import {
   type GroupStatistics,
   type MetricPoint,
   type MetricQuery,
+  type NamedResources,
   newId,
   type Page,
   type ResourcesQuery,
@@ -27,21 +27,22 @@ import {
   type RolloutSearchPage,
   type RolloutTrace,
   type RunPatch,
+  type RunQuery,
   type RunStatistics,
   type SpanQuery,
   type SpanSearch,
   type SpanSearchPage,
   type StartRolloutRequest,
-  terminalRolloutStatuses,
   type Worker,
   type WorkerQuery,
 } from '@agentlightning/core/store';
 import { AccessKeyOperations } from './operations/access/access-key-operations.ts';
-import { assertRetentionPolicy, retentionCutoff, runsToDelete } from './operations/apply-retention.ts';
+import { assertRetentionPolicy } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimRollouts } from './operations/attempts/claim-rollouts.ts';
 import { getLatestAttempt, queryAttempts } from './operations/attempts/read-attempts.ts';
 import { updateAttempt } from './operations/attempts/update-attempt.ts';
 import { countUnfinished } from './operations/count-rows.ts';
+import { previewRetention } from './operations/preview-retention.ts';
 import { findWorker, queryWorkers } from './operations/read-workers.ts';
 import { closeOpenAttempts, openAttempt } from './operations/records/attempt-record.ts';
 import { findLatestResources, loadResources, queryResources } from './operations/records/read-resources.ts';
@@ -61,7 +62,6 @@ import { getRollout, queryRollouts } from './operations/rollouts/read-rollouts.t
 import { searchRollouts } from './operations/rollouts/search-rollouts.ts';
 import { updateRollout } from './operations/rollouts/update-rollout.ts';
 import { type CreateRunRequest, createRun } from './operations/runs/create-run.ts';
-import { isDeployment } from './operations/runs/deployed-runs.ts';
 import { groupStatistics } from './operations/runs/read-group-statistics.ts';
 import { runStatistics } from './operations/runs/run-statistics.ts';
 import { updateRun } from './operations/runs/update-run.ts';
@@ -73,10 +73,8 @@ import { recordTraces } from './operations/spans/record-traces.ts';
 import { searchSpans } from './operations/spans/search-spans.ts';
 import { updateWorker } from './operations/update-worker.ts';
 import { collectPages, readPages, type StreamedPage } from './sql/list-pages.ts';
-import type { OperationContext } from './sql/operation.ts';
-import { lenientRunner, type OperationRunner } from './sql/operation-runner.ts';
-import { readInteger, readText, toJson } from './sql/row-value.ts';
-import type { SqlCondition } from './sql/sql-dialect.ts';
+import { lenientRunner, type OperationContext, type OperationRunner } from './sql/operation-runner.ts';
+import { toJson } from './sql/row-value.ts';
 import type { StoreTransaction } from './sql/store-transaction.ts';
 
 /** The operations of a store. The runner provides the transactions. */
@@ -244,13 +242,13 @@ export class SqlStoreOperations extends AccessKeyOperations implements StoreTran
     return this.runner.read((context) => loadRun(context, runId));
   }
 
-  queryRuns(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<Page<Run>> {
-    return collectPages(this.streamRuns(options));
+  queryRuns(query: RunQuery = {}): Promise<Page<Run>> {
+    return collectPages(this.streamRuns(query));
   }
 
   /** As `queryRuns`, page by page. */
-  streamRuns(options: { readonly limit?: number; readonly offset?: number } = {}): AsyncIterable<StreamedPage<Run>> {
-    return readPages(options, (window) => this.runner.read((context) => queryRuns(context, options, window)));
+  streamRuns(query: RunQuery = {}): AsyncIterable<StreamedPage<Run>> {
+    return readPages(query, (window) => this.runner.read((context) => queryRuns(context, query, window)));
   }
 
   updateRun(runId: string, patch: RunPatch, metrics: readonly MetricPoint[] = []): Promise<Run> {
@@ -323,47 +321,6 @@ async function moveToPreparing(context: OperationContext, rollout: Rollout): Pro
   if (context.isLenient === true && rollout.status === 'succeeded') return await reopenRollout(context, rollout);
   const queued = isQueued(rollout.status) ? rollout : await moveRollout(context, rollout, 'requeuing');
   return await moveRollout(context, queued, 'preparing');
-}
-
-/** Returns the counts and run ids that a policy would delete now. */
-async function previewRetention(context: OperationContext, policy: RetentionPolicy): Promise<RetentionPreview> {
-  const cutoffMs = retentionCutoff(context, policy);
-  const oldRuns = await runsToDelete(context, policy);
-  const runs = await context.db.all(
-    `SELECT r.run_id FROM runs AS r WHERE ${oldRuns.sql}
-       AND NOT EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NULL)
-     ORDER BY r.position`,
-    oldRuns.parameters,
-  );
-  const those = rolloutsToDelete(context, oldRuns, cutoffMs);
-  const count = async (table: string): Promise<number> => {
-    const [row] = await context.db.all(
-      `SELECT count(*) AS count FROM ${table} WHERE rollout_id IN (${those.sql})`,
-      those.parameters,
-    );
-    return readInteger(row ?? {}, 'count');
-  };
-  return {
-    runs: runs.length,
-    runIds: runs.map((row) => readText(row, 'run_id')),
-    rollouts: await count('rollouts'),
-    attempts: await count('attempts'),
-    spans: await count('spans'),
-  };
-}
-
-/** Selects finished rollouts of such runs and expired rollouts without a run. */
-function rolloutsToDelete(context: OperationContext, runs: SqlCondition, cutoffMs: number | null): SqlCondition {
-  const ofRuns = `SELECT rollout_id FROM rollouts WHERE end_time_ms IS NOT NULL
-    AND run_id IN (SELECT r.run_id FROM runs AS r WHERE ${runs.sql})`;
-  if (cutoffMs === null) return { sql: ofRuns, parameters: runs.parameters };
-  const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
-  return {
-    sql: `${ofRuns} UNION ALL SELECT rollout_id FROM rollouts
-      WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql} UNION ALL SELECT rollout_id FROM rollouts
-      WHERE end_time_ms < ? AND run_id IN (SELECT run_id FROM runs WHERE ${isDeployment})`,
-    parameters: [...runs.parameters, cutoffMs, ...isOver.parameters, cutoffMs],
-  };
 }
 
 /** Writes the first or next version of a snapshot and makes it the latest; without an id, creates a snapshot. */

@@ -50,9 +50,12 @@ import { readFinishedRollouts } from './operations/rollouts/read-rollouts.ts';
 import { type BatchedDeletion, deleteInBatches, findCompletedDeletion } from './operations/runs/delete-in-batches.ts';
 import { assertDeletable, deleteBatchOfRun } from './operations/runs/delete-run.ts';
 import { RolloutIndexer } from './rollout-indexer.ts';
-import type { OperationContext } from './sql/operation.ts';
-import type { OperationRunner } from './sql/operation-runner.ts';
-import { runnerWithin, TransactionRunner } from './sql/operation-runner.ts';
+import {
+  type OperationContext,
+  type OperationRunner,
+  runnerWithin,
+  TransactionRunner,
+} from './sql/operation-runner.ts';
 import { readText } from './sql/row-value.ts';
 import type { SqlDriver } from './sql/sql-driver.ts';
 import { SqlStoreOperations } from './sql-store-operations.ts';
@@ -77,7 +80,6 @@ const retentionGraceMs = 3_600_000;
 export class SqlStore extends SqlStoreOperations implements Store {
   readonly #driver: SqlDriver;
   readonly #clock: Clock;
-  readonly #adjustClock: SqlStoreOptions['adjustClock'];
   readonly #feed: ChangeFeed;
   readonly #claimQueue: ClaimQueue;
   readonly #closing = new AbortController();
@@ -90,8 +92,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
   readonly #watchExternal: () => () => void;
   readonly #waits = new Set<Promise<unknown>>();
   readonly #indexer = new RolloutIndexer(this.runner);
-  readonly #maxLostClaims: number;
-  readonly #retention: RetentionPolicy | null;
+  readonly #options: SqlStoreOptions;
   #nextResponseCleanupMs = 0;
   #nextRetentionMs = 0;
   #isRetaining = false;
@@ -102,13 +103,11 @@ export class SqlStore extends SqlStoreOperations implements Store {
     super(new TransactionRunner({ driver, clock, feed, quotas }), claimLeaseMs);
     this.#driver = driver;
     this.#clock = options.clock;
-    this.#adjustClock = options.adjustClock;
     this.#feed = feed;
     this.#watchExternal = () => driver.onExternalChange((changes) => feed.publish(changes));
     this.#claimQueue = new ClaimQueue(options.clock, feed, this.#watchExternal);
     this.#openedAtMs = options.clock.now();
-    this.#maxLostClaims = options.maxLostClaims;
-    this.#retention = options.retention;
+    this.#options = options;
     this.#watchdog = new Watchdog(options.watchdogIntervalMs, () => this.#watch());
   }
 
@@ -245,7 +244,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
   }
 
   async #watch(): Promise<void> {
-    await this.#adjustClock?.();
+    await this.#options.adjustClock?.();
     // Reads take no lock: an idle store does not block writers.
     const { time, isOld } = await this.runner.read(async (context) => {
       const known = await readStoreTime(context);
@@ -253,7 +252,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
     });
     const seen = time === null || isOld ? await this.runner.write(recordStoreTime) : time;
     const isExpired = await this.runner.read((context) => isAnythingExpired(context, seen.resumedMs));
-    const rules = { seen, maxLostClaims: this.#maxLostClaims };
+    const rules = { seen, maxLostClaims: this.#options.maxLostClaims };
     if (isExpired) await this.runner.write((context) => expireAttempts(context, rules));
     await this.#claimQueue.poll(() => this.runner.read(isAnythingQueued));
     this.#startRetention(seen);
@@ -265,7 +264,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
 
   /** Applies the store's retention policy in the background of the watchdog. */
   #startRetention(seen: StoreTime): void {
-    const policy = this.#retention;
+    const policy = this.#options.retention;
     const nowMs = this.#clock.now();
     if (policy === null || this.#isRetaining || nowMs < this.#nextRetentionMs || isStoreTimeStale({ nowMs }, seen))
       return;

@@ -21,7 +21,8 @@ export interface DeploymentList {
 
 /** An assessment of a candidate by one quantity. Means and bounds are null where they are unknown. */
 export interface QuantityView {
-  readonly name: 'score' | 'failures' | 'latency' | 'cost';
+  /** `score`, `failures`, `latency`, `cost`, or a part of the reward of scorers, such as `score/tone`. */
+  readonly name: string;
   readonly verdict: VerdictView;
   readonly live: number | null;
   readonly candidate: number | null;

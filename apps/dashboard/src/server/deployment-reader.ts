@@ -1,5 +1,5 @@
 import { NotFoundError, type Run } from '@agentlightning/core';
-import { canaryMetrics, familyMetric, type RunMetric } from '@agentlightning/core/metrics';
+import { canaryMetrics, familyMetric, familyPart, type RunMetric } from '@agentlightning/core/metrics';
 import { type DeploymentState, readDeployment } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
 import type {
@@ -32,7 +32,7 @@ export class DeploymentReader {
   async list(): Promise<DeploymentList> {
     const items: DeploymentSummary[] = [];
     for (let offset = 0; ; offset += runsPerPage) {
-      const page = await this.#store.queryRuns({ limit: runsPerPage, offset });
+      const page = await this.#store.queryRuns({ kind: 'deployment', limit: runsPerPage, offset });
       for (const run of page.items) {
         const state = readDeployment(run);
         if (state !== null) items.push(summaryOf(run, state, (await this.#assessments(run, state, 1)).at(-1)));
@@ -86,7 +86,7 @@ function assessmentOf({ timeMs, values }: MetricPoint): AssessmentView {
   return {
     timeMs,
     verdict: verdictOf(values[canaryMetrics.canaryVerdict.name]),
-    quantities: quantities.map((name) => {
+    quantities: [...quantities, ...partsOf(values)].map((name) => {
       const value = (metric: RunMetric): number | null => values[familyMetric(metric, name)] ?? null;
       return {
         name,
@@ -100,6 +100,14 @@ function assessmentOf({ timeMs, values }: MetricPoint): AssessmentView {
       };
     }),
   };
+}
+
+/** The parts of the reward that an assessment compares. */
+function partsOf(values: MetricPoint['values']): readonly string[] {
+  return Object.keys(values).flatMap((metric) => {
+    const name = familyPart(canaryMetrics.canaryQuantityVerdict, metric);
+    return name?.startsWith('score/') ? [name] : [];
+  });
 }
 
 function verdictOf(value: number | null | undefined): VerdictView {

@@ -15,7 +15,7 @@ export interface RunFilter {
   readonly tag: string | null;
 }
 
-const kinds: z.ZodType<RunKind> = z.enum(['training', 'prompt-search', 'evaluation', 'dev', 'deployment']);
+const kinds: z.ZodType<RunKind> = z.enum(['training', 'prompt-search', 'evaluation', 'dev', 'deployment', 'dataset']);
 
 const statuses: z.ZodType<RunStatus> = z.enum([
   ...unfinishedRunStatuses,

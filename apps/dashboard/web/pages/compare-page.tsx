@@ -15,7 +15,7 @@ import { type DataColumn, DataTable } from '../parts/data-table.tsx';
 import { EmptyNotice, FailureNotice } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
 import { RunBadge } from '../parts/status-badge.tsx';
-import { maxCompared, runIdsOf } from '../run-selection.ts';
+import { maxCompared, runIdsOf } from '../runs-search.ts';
 import { definedValues } from '../search-values.ts';
 
 const route = getRouteApi('/compare');

@@ -90,8 +90,8 @@ function Trial(props: { readonly assessments: readonly AssessmentView[]; readonl
         keyOf={({ name }) => name}
       />
       <p className="muted">
-        Each user counts once. The bounds of the difference hold at all looks together, so a trial may end at any time.
-        Assessed {timeText(last.timeMs)}.
+        Each user counts once. Parts of a score decide nothing. The bounds of the difference hold at all looks together,
+        so a trial may end at any time. Assessed {timeText(last.timeMs)}.
       </p>
       <DifferenceChart assessments={assessments} />
     </section>
@@ -127,11 +127,9 @@ function difference(score: QuantityView | undefined): number | null {
   return score?.candidate == null || score.live === null ? null : score.candidate - score.live;
 }
 
-const units: Readonly<Record<QuantityView['name'], string>> = { score: '', failures: '', latency: ' s', cost: '' };
-
 function valueText(name: QuantityView['name'], value: number | null): string {
   if (value === null) return '–';
-  return name === 'failures' ? shareText(value) : `${numberText(value)}${units[name]}`;
+  return name === 'failures' ? shareText(value) : `${numberText(value)}${name === 'latency' ? ' s' : ''}`;
 }
 
 const quantityColumns: readonly DataColumn<QuantityView>[] = [

@@ -2,13 +2,18 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { rolloutsQuery, runQuery } from '../data/queries.ts';
-import { ColumnChoice } from '../parts/column-choice.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
 import { RolloutFilterBar } from '../parts/rollout-filter-bar.tsx';
-import { RolloutTable } from '../parts/rollout-table.tsx';
+import { columnLabel, RolloutTable } from '../parts/rollout-table.tsx';
 import { RunHead } from '../parts/run-head.tsx';
-import { chosenColumns, columnsText, type RolloutsSearch } from '../rollout-columns.ts';
+import {
+  chosenColumns,
+  columnsText,
+  type RolloutColumn,
+  type RolloutsSearch,
+  rolloutColumns,
+} from '../rollout-columns.ts';
 import { definedValues } from '../search-values.ts';
 
 const route = getRouteApi('/rollouts');
@@ -68,5 +73,28 @@ function NoRollouts({ hasFilters }: { readonly hasFilters: boolean }): ReactNode
     <EmptyNotice title="No rollouts yet">
       <code>agl train</code> enqueues rollouts. They appear here without a reload.
     </EmptyNotice>
+  );
+}
+
+/** The choice of the columns of a list of rollouts. */
+function ColumnChoice(props: {
+  readonly chosen: readonly RolloutColumn[];
+  readonly onChange: (chosen: readonly RolloutColumn[]) => void;
+}): ReactNode {
+  const { chosen, onChange } = props;
+  const toggle = (column: RolloutColumn): void =>
+    onChange(chosen.includes(column) ? chosen.filter((each) => each !== column) : [...chosen, column]);
+  return (
+    <details className="column-choice">
+      <summary>Columns</summary>
+      <div className="filters">
+        {rolloutColumns.map((column) => (
+          <label key={column} className="check">
+            <input type="checkbox" checked={chosen.includes(column)} onChange={() => toggle(column)} />
+            {columnLabel(column)}
+          </label>
+        ))}
+      </div>
+    </details>
   );
 }

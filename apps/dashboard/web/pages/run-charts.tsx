@@ -1,7 +1,6 @@
 import { familyPart, runMetrics } from '@agentlightning/core/metrics';
 import { type ReactNode, useMemo } from 'react';
 import type { EvaluationView, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
-import { type Bar, BarList } from '../charts/bar-list.tsx';
 import type { ChartLine } from '../charts/chart-view.ts';
 import { LineChart } from '../charts/line-chart.tsx';
 import { lineColor } from '../charts/metric-line.ts';
@@ -171,5 +170,32 @@ function FailurePanel(props: { readonly failures: RunDetail['failures']; readonl
       {causes.length === 0 ? <p className="muted">None failed.</p> : null}
       <BarList bars={causes.map(([label, value]) => ({ label, value, text: String(value) }))} />
     </section>
+  );
+}
+
+/** A bar with its label and its value as text. */
+interface Bar {
+  readonly label: string;
+  readonly value: number;
+  readonly text: string;
+}
+
+/** Horizontal bars on a common scale, largest first. */
+function BarList({ bars }: { readonly bars: readonly Bar[] }): ReactNode {
+  const largest = Math.max(...bars.map(({ value }) => value), 0);
+  return (
+    <dl className="bars">
+      {[...bars]
+        .sort((one, other) => other.value - one.value)
+        .map(({ label, value, text }) => (
+          <div key={label}>
+            <dt className="foreign">{label}</dt>
+            <dd>
+              <meter min={0} max={largest || 1} value={value} aria-label={label} />
+            </dd>
+            <dd>{text}</dd>
+          </div>
+        ))}
+    </dl>
   );
 }

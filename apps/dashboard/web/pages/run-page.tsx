@@ -1,4 +1,4 @@
-import type { StageSummary, UnsolvedTask } from '@agentlightning/core/protocol';
+import type { UnsolvedTask } from '@agentlightning/core/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
@@ -216,19 +216,20 @@ function Warnings({ warnings }: { readonly warnings: readonly WarningView[] }): 
 function Stages({ run: { stages } }: { readonly run: RunDetail }): ReactNode {
   if (stages.length === 0) return null;
   return (
-    <section className="panel" aria-labelledby="stages-title">
-      <h2 id="stages-title">Stages</h2>
-      <DataTable label="Stages" columns={stageColumns} rows={stages} keyOf={({ firstStep }) => String(firstStep)} />
+    <section className="panel">
+      <h2>Stages</h2>
+      <ol>
+        {stages.map(({ algorithm, firstStep, lastStep, startStep, ended }) => (
+          <li key={firstStep}>
+            {`${algorithm}, steps ${firstStep} to ${lastStep}`}
+            {startStep !== null && `, from step ${startStep}`}
+            {ended !== null && `, ended by ${ended}`}
+          </li>
+        ))}
+      </ol>
     </section>
   );
 }
-
-const stageColumns: readonly DataColumn<StageSummary>[] = [
-  { label: 'Algorithm', render: ({ algorithm }) => algorithm },
-  { label: 'Steps', render: ({ firstStep, lastStep }) => `${firstStep} to ${lastStep}` },
-  { label: 'Began with', render: ({ startStep }) => (startStep === null ? 'the first weights' : `step ${startStep}`) },
-  { label: 'Ended by', render: ({ ended }) => ended ?? 'running' },
-];
 
 /** The training tasks that a run has set aside, with rollouts that show why; nothing without one. */
 function UnsolvedTasks({ run: { unsolvedTasks } }: { readonly run: RunDetail }): ReactNode {

@@ -7,10 +7,16 @@ import { runsQuery } from '../data/queries.ts';
 import { type DataColumn, DataTable } from '../parts/data-table.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
 import { RunBadge } from '../parts/status-badge.tsx';
-import { maxCompared, runIdsOf } from '../run-selection.ts';
-import { kindLabels, type RunsSearch, runParameters, runsSearch, statusChoices } from '../runs-search.ts';
+import {
+  kindLabels,
+  maxCompared,
+  type RunsSearch,
+  runIdsOf,
+  runParameters,
+  runsSearch,
+  statusChoices,
+} from '../runs-search.ts';
 import type { SearchValues } from '../search-values.ts';
 
 const route = getRouteApi('/');
@@ -224,5 +230,29 @@ function CompareBox({ run: { runId, name } }: { readonly run: RunSummary }): Rea
       disabled={!isChosen && runIds.length >= maxCompared}
       onChange={toggle}
     />
+  );
+}
+
+const width = 120;
+const height = 28;
+const margin = 2;
+
+/** A small curve without axes. */
+function Sparkline(props: { readonly values: readonly number[]; readonly label: string }): ReactNode {
+  const { values, label } = props;
+  if (values.length < 2) return <span className="muted">–</span>;
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const points = values
+    .map((value, index) => {
+      const x = margin + (index / (values.length - 1)) * (width - 2 * margin);
+      const y = margin + (1 - (high === low ? 0.5 : (value - low) / (high - low))) * (height - 2 * margin);
+      return `${x.toFixed(1)},${y.toFixed(1)}`;
+    })
+    .join(' ');
+  return (
+    <svg className="sparkline" width={width} height={height} role="img" aria-label={label}>
+      <polyline points={points} />
+    </svg>
   );
 }

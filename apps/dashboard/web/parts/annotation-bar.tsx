@@ -9,11 +9,12 @@ import { storeQuery } from '../data/queries.ts';
 interface Annotation {
   readonly label?: 'good' | 'bad' | 'none';
   readonly comment?: string;
+  readonly correction?: string;
   readonly preferredOver?: string;
 }
 
 /**
- * Labels, comments and preferences of a finished rollout. In a queue, the next rollout without a label follows each label.
+ * Labels, comments, corrections and preferences of a finished rollout. In a queue, the next rollout without a label follows each label.
  *
  * @param queue - the run whose rollouts are labelled one after another; undefined outside of a queue
  */
@@ -23,7 +24,7 @@ export function AnnotationBar(props: {
 }): ReactNode {
   const { detail, queue } = props;
   const { rolloutId, runId, endTimeMs } = detail.rollout;
-  const { label, comment, preferredOver } = detail.review;
+  const { label, comment, correction, preferredOver } = detail.review;
   const { data: store } = useQuery(storeQuery());
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -74,10 +75,17 @@ export function AnnotationBar(props: {
             </select>
           </label>
         )}
-        <CommentField
-          key={`${rolloutId} ${comment}`}
-          comment={comment}
+        <TextField
+          key={`comment ${rolloutId} ${comment}`}
+          label="Comment"
+          saved={comment}
           onSave={(text) => mutation.mutate({ comment: text })}
+        />
+        <TextField
+          key={`correction ${rolloutId} ${correction}`}
+          label="Correct response"
+          saved={correction}
+          onSave={(text) => mutation.mutate({ correction: text })}
         />
         {runId === null || queue !== undefined ? null : (
           <Link to="/rollouts/$rolloutId" params={{ rolloutId }} search={{ queue: runId }}>
@@ -97,18 +105,23 @@ function statusText(queue: string | undefined, next: string | null | undefined):
   return next === null ? 'All finished rollouts of the run have a label.' : 'The next rollout without a label follows.';
 }
 
-function CommentField(props: { readonly comment: string; readonly onSave: (comment: string) => void }): ReactNode {
-  const { comment, onSave } = props;
-  const [text, setText] = useState(comment);
+/** A text that is saved when the field is left. */
+function TextField(props: {
+  readonly label: string;
+  readonly saved: string;
+  readonly onSave: (text: string) => void;
+}): ReactNode {
+  const { label, saved, onSave } = props;
+  const [text, setText] = useState(saved);
   return (
     <label>
-      Comment
-      <input
-        type="text"
+      {label}
+      <textarea
+        rows={1}
         maxLength={4000}
         value={text}
         onChange={({ target }) => setText(target.value)}
-        onBlur={() => (text === comment ? undefined : onSave(text))}
+        onBlur={() => (text === saved ? undefined : onSave(text))}
       />
     </label>
   );

@@ -1,6 +1,5 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useId } from 'react';
 import { ApiError } from '../data/api-client.ts';
-import { SignIn } from './sign-in.tsx';
 
 /** An empty state: what is absent, and how to get it. */
 export function EmptyNotice({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode {
@@ -49,5 +48,23 @@ export function QueryView<TData>(props: {
     <p className="muted" role="status">
       Loading …
     </p>
+  );
+}
+
+/** The form for the viewer key. */
+function SignIn(): ReactNode {
+  const id = useId();
+  const hasFailed = new URLSearchParams(location.search).get('signIn') === 'failed';
+  return (
+    <form className="notice" method="post" action="/session">
+      <h2>Viewer key</h2>
+      <p className="muted">This dashboard needs the key that it was started with (AGL_DASHBOARD_KEY).</p>
+      {hasFailed ? <p role="alert">The key is wrong. Enter it again.</p> : null}
+      <p>
+        <label htmlFor={id}>Key </label>
+        <input id={id} name="key" type="password" autoComplete="current-password" required />{' '}
+        <button type="submit">Open</button>
+      </p>
+    </form>
   );
 }

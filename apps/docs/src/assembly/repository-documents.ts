@@ -10,6 +10,7 @@ const order = [
   'learn/comparison',
   'learn/migration',
   'guides/tools',
+  'guides/environments',
   'guides/api-key',
   'guides/one-gpu',
   'guides/eight-gpus',

@@ -10,7 +10,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from agentlightning_runtime.contract.settings import ModelRequest
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
-from agentlightning_runtime.inference.http_server import EndpointSettings
+from agentlightning_runtime.inference.http.http_server import EndpointSettings
 from measure.local_engine import LORA, local_engine, measure_steps, no_progress
 from measure.sampling_speed import requests_of
 from measure.workloads import QWEN_600M, default_loss, workload

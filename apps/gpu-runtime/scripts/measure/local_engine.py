@@ -16,8 +16,8 @@ from transformers import AutoModelForCausalLM
 from agentlightning_runtime.contract.batch import AdamParameters
 from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings
-from agentlightning_runtime.engine.models.empty_model import empty_model
-from agentlightning_runtime.engine.models.loaded_model import LoadedModel
+from agentlightning_runtime.engine.loading.empty_model import empty_model
+from agentlightning_runtime.engine.loading.loaded_model import LoadedModel
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from measure.workloads import Shape, default_loss
 

@@ -16,10 +16,10 @@ from agentlightning_runtime.contract.batch import AdamParameters
 from agentlightning_runtime.contract.settings import ModelRequest
 from agentlightning_runtime.engine.publication.weight_digest import digest_of
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
-from agentlightning_runtime.inference.generation import GenerationRequest
-from agentlightning_runtime.inference.http_server import EndpointSettings
-from agentlightning_runtime.inference.sampling_rule import SamplingRule
-from agentlightning_runtime.inference.served_weights import snapshot_weights
+from agentlightning_runtime.inference.http.http_server import EndpointSettings
+from agentlightning_runtime.inference.sampling.generation import GenerationRequest
+from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule
+from agentlightning_runtime.inference.sampling.served_weights import snapshot_weights
 from measure.local_engine import LORA, free_memory, local_engine, no_progress, peak_memory
 from measure.workloads import Shape, default_loss, workload
 

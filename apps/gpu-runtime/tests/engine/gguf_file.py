@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from agentlightning_runtime.engine.models.loaded_model import LoadedModel
+    from agentlightning_runtime.engine.loading.loaded_model import LoadedModel
 
 _NAMES = {
     "input_layernorm": "attn_norm",

@@ -15,9 +15,9 @@ from torch.utils.hooks import RemovableHandle
 from agentlightning_runtime.contract.batch import Batch
 from agentlightning_runtime.contract.inference_backend import ServedModel
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine.base.ranks import Ranks, join_ranks, leave_ranks, whole
 from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
 from agentlightning_runtime.engine.observation.memory_gauges import process_memory
-from agentlightning_runtime.engine.ranks import Ranks, join_ranks, leave_ranks, whole
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.torch_model import TorchModel
 
@@ -119,7 +119,8 @@ def main() -> None:
             scored = model.forward(a_batch(5), use_reference=use_reference, progress=no_progress)
             found[f"logprobs-{use_reference}"] = scored.logprobs
         model.publish_weights()
-        found["exhausted"] = exhausted(model, ranks)
+        if lora is not None:
+            found["exhausted"] = exhausted(model, ranks)
     if ranks.index == 0:
         torch.save(results, directory / "results.pt")
     leave_ranks(ranks)

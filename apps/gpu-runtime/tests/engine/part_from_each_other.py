@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from agentlightning_runtime.engine.ranks import join_ranks, leave_ranks
+from agentlightning_runtime.engine.base.ranks import join_ranks, leave_ranks
 
 
 def names_of_threads() -> list[str]:

@@ -16,18 +16,18 @@ from agentlightning_runtime.contract.batch import AdamParameters
 from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine.base.ranks import join_ranks
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
-from agentlightning_runtime.engine.ranks import join_ranks
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
-from agentlightning_runtime.inference.http_server import EndpointSettings
-from agentlightning_runtime.inference.sampler import Sampler
+from agentlightning_runtime.inference.http.http_server import EndpointSettings
+from agentlightning_runtime.inference.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
     from agentlightning_runtime.contract.engine import EngineModel
     from agentlightning_runtime.contract.results import PublishedWeights
-    from agentlightning_runtime.inference.model_queue import ModelQueue
-    from agentlightning_runtime.inference.served_weights import ServedWeights
+    from agentlightning_runtime.inference.sampling.model_queue import ModelQueue
+    from agentlightning_runtime.inference.sampling.served_weights import ServedWeights
 
 
 def step(model: EngineModel) -> PublishedWeights:

@@ -19,23 +19,23 @@ from transformers import AutoModelForCausalLM, Qwen3Config
 
 from agentlightning_runtime.contract.batch import Batch, Datum
 from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.engine.base.packing import Segment, pack, plan_packed
+from agentlightning_runtime.engine.base.ranks import Ranks
+from agentlightning_runtime.engine.loading.loaded_model import LoadedModel
 from agentlightning_runtime.engine.micro_batch import assemble, examples_of, plan_evenly, share_out, split_by_example
 from agentlightning_runtime.engine.models import packed_attention
 from agentlightning_runtime.engine.models.base_model import BaseModel
-from agentlightning_runtime.engine.models.loaded_model import LoadedModel
 from agentlightning_runtime.engine.models.network_factory import make_network
-from agentlightning_runtime.engine.packing import Segment, pack, plan_packed
-from agentlightning_runtime.engine.ranks import Ranks
-from agentlightning_runtime.inference.decoding_batch import DecodingBatch
-from agentlightning_runtime.inference.generation import Generation, GenerationRequest
-from agentlightning_runtime.inference.model_shape import shape_of
-from agentlightning_runtime.inference.sampling_rule import SamplingRule
-from agentlightning_runtime.inference.served_weights import snapshot_weights
+from agentlightning_runtime.inference.sampling.decoding_batch import DecodingBatch
+from agentlightning_runtime.inference.sampling.generation import Generation, GenerationRequest
+from agentlightning_runtime.inference.sampling.model_shape import shape_of
+from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule
+from agentlightning_runtime.inference.sampling.served_weights import snapshot_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.engine.example import Example
+    from agentlightning_runtime.engine.base.example import Example
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 
 # Those of Qwen3-0.6B, besides the vocabulary, which layers do not depend on.

@@ -13,7 +13,7 @@ from tests.engine.a_batch import SilentBackend, a_batch, a_loss, an_engine, no_p
 from agentlightning_runtime.contract.batch import AdamParameters
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
-from agentlightning_runtime.engine import checkpoint_tensors
+from agentlightning_runtime.engine.checkpoints import checkpoint_tensors
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from agentlightning_runtime.engine.models.float32_head import Float32Head, float32_logits
-from agentlightning_runtime.engine.models.loaded_model import output_head
-from agentlightning_runtime.engine.models.random_model import load_random_model
-from agentlightning_runtime.inference.served_weights import snapshot_weights
+from agentlightning_runtime.engine.loading.loaded_model import output_head
+from agentlightning_runtime.engine.loading.random_model import load_random_model
+from agentlightning_runtime.engine.loss.float32_head import Float32Head, float32_logits
+from agentlightning_runtime.inference.sampling.served_weights import snapshot_weights
 
 _IDS = torch.arange(40).reshape(2, 20)
 

@@ -14,7 +14,7 @@ from transformers.models.qwen3 import modeling_qwen3
 
 from agentlightning_runtime.engine.models import fused_kernels
 from agentlightning_runtime.engine.models.fused_kernels import fuse_kernels
-from agentlightning_runtime.inference.served_weights import snapshot_weights
+from agentlightning_runtime.inference.sampling.served_weights import snapshot_weights
 
 _GPU = torch.device("cuda")
 

@@ -10,8 +10,8 @@ from tests.engine.a_batch import a_batch, a_datum, a_loss, an_engine, no_progres
 
 from agentlightning_runtime.contract.batch import Batch
 from agentlightning_runtime.contract.settings import ModelRequest
+from agentlightning_runtime.engine.base.ranks import Ranks
 from agentlightning_runtime.engine.memory.micro_batch_sizer import PROBE_TOKENS, MicroBatchSizer
-from agentlightning_runtime.engine.ranks import Ranks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,12 +15,12 @@ from torch import nn
 from agentlightning_runtime.contract.batch import AdamParameters
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine.loading.random_model import load_random_model
 from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.loss.logit_rule import LogitRule
 from agentlightning_runtime.engine.loss.token_scores import score_tokens
-from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.engine.torch_engine import TorchEngine
-from agentlightning_runtime.inference.served_weights import snapshot_weights
+from agentlightning_runtime.inference.sampling.served_weights import snapshot_weights
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,11 +14,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, Gemma3TextConfig, GPT2Config, MambaConfig, MistralConfig, Qwen3Config
 
 from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.engine.base.packing import MIN_SHARED_TOKENS, Segment, pack, plan_packed
 from agentlightning_runtime.engine.micro_batch import examples_of
 from agentlightning_runtime.engine.models.packed_attention import packed_attention, use_packed_attention
 from agentlightning_runtime.engine.models.varlen_attention import RowPlan
-from agentlightning_runtime.engine.packing import MIN_SHARED_TOKENS, Segment, pack, plan_packed
-from agentlightning_runtime.inference.served_weights import snapshot_weights
+from agentlightning_runtime.inference.sampling.served_weights import snapshot_weights
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from agentlightning_runtime.engine.ranks import Ranks
+from agentlightning_runtime.engine.base.ranks import Ranks
 
 
 def test_the_gradients_of_many_matrices_are_summed_in_one_operation(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from tests.engine.a_batch import SilentBackend
 from transformers import AutoModelForCausalLM
 
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.models.random_model import load_random_model
+from agentlightning_runtime.engine.loading.random_model import load_random_model
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, Qwen3Config, Qwen3MoeConfig
 from agentlightning_runtime.contract.batch import Batch
 from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.engine.micro_batch import examples_of
-from agentlightning_runtime.engine.throughput import ModelCost, peak_flops_of
+from agentlightning_runtime.engine.observation.throughput import ModelCost, peak_flops_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""The recorded operations: sums for each step, and the Chrome trace."""
+"""The time of operations, summed up for each step, and the profile of a step."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.engine.a_batch import a_batch, a_loss, an_engine, no_progress
 
 from agentlightning_runtime.contract.batch import AdamParameters
 from agentlightning_runtime.contract.settings import ModelRequest
-from agentlightning_runtime.engine.observation.chrome_trace import chrome_trace, write_chrome_trace
 from agentlightning_runtime.engine.observation.device_clock import CudaClock
-from agentlightning_runtime.engine.observation.timeline import Span, Timeline
+from agentlightning_runtime.engine.observation.step_profiler import StepProfiler
+from agentlightning_runtime.engine.observation.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,12 +100,11 @@ def test_a_phase_within_a_phase_belongs_to_the_outer_one() -> None:
         times = timeline.finish_step("m", peak_flops=None)
     assert times["time/publish_seconds"] == 3
     assert times["time/forward_seconds"] == 0
-    assert [span.name for span in timeline.spans()] == ["publish", "publish_weights"]
 
 
-def test_a_failed_operation_is_recorded() -> None:
+def test_a_failed_operation_counts() -> None:
     clock = ScriptedClock()
-    timeline = Timeline(clock, kept_spans=2)
+    timeline = Timeline(clock)
 
     def fail() -> None:
         with timeline.operation("forward", "m"), timeline.phase("forward"):
@@ -115,7 +114,8 @@ def test_a_failed_operation_is_recorded() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="no"):
             fail()
-    assert [(span.name, span.end_s - span.start_s) for span in timeline.spans()] == [("forward", 1), ("forward", 1)]
+    with timeline.operation("optim_step", "m"):
+        assert timeline.finish_step("m", peak_flops=None)["time/forward_seconds"] == 2
 
 
 def test_a_step_of_the_engine_reports_its_phases(tmp_path: Path) -> None:
@@ -136,38 +136,43 @@ def test_a_step_of_the_engine_reports_its_phases(tmp_path: Path) -> None:
     assert metrics["time/step_seconds"] == pytest.approx(parts)
     assert metrics["step/tokens_per_second"] > 0
     assert metrics["memory/peak_bytes"] >= metrics["memory/used_bytes"] > 2**20
-    trace = json.loads(engine.write_trace(tmp_path / "traces").read_text())
-    operations = [event["name"] for event in trace["traceEvents"] if event.get("cat") == "operation"]
-    assert operations == ["forward_backward", "optim_step", "publish_weights"] * 2
 
 
-def test_a_trace_has_a_track_for_each_model_and_one_for_idle_time() -> None:
-    spans = [
-        Span("forward", "a", 10.5, 11.0, is_operation=False),
-        Span("forward_backward", "a", 10.0, 12.0, is_operation=True),
-        Span("forward_backward", "b", 12.0, 13.0, is_operation=True),
-        Span("optim_step", "a", 15.0, 16.0, is_operation=True),
-    ]
-    trace = chrome_trace(spans, rank=1)
-    json.dumps(trace)
-    names = {event["tid"]: event["args"]["name"] for event in trace["traceEvents"] if event["name"] == "thread_name"}
-    assert names == {0: "idle", 1: "model a", 2: "model b"}
-    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
-    found = [(event["name"], event["tid"], event["ts"], event["dur"]) for event in events]
-    assert found == [
-        ("forward", 1, 0.5e6, 0.5e6),
-        ("forward_backward", 1, 0, 2e6),
-        ("forward_backward", 2, 2e6, 1e6),
-        ("optim_step", 1, 5e6, 1e6),
-        ("idle", 0, 3e6, 2e6),
-    ]
-    assert {event["pid"] for event in trace["traceEvents"]} == {1}
+def test_the_next_step_is_profiled_on_request(tmp_path: Path) -> None:
+    engine = an_engine(tmp_path)
+    model = engine.create_model(ModelRequest("m", "tiny", 1))
+
+    def step() -> None:
+        model.forward_backward(a_batch(), a_loss(), no_progress)
+        model.optim_step(AdamParameters(learning_rate=0.01))
+
+    step()
+    folder = tmp_path / "traces"
+    for _ in range(2):
+        engine.trace_next_step(folder)
+        step()
+    # Nothing was requested any more.
+    step()
+    model.publish_weights()
+    files = sorted(folder.iterdir())
+    assert len(files) == 2
+    for file in files:
+        names = [event.get("name") for event in json.loads(file.read_text())["traceEvents"]]
+        assert {"forward_backward of m", "forward", "backward", "optim_step of m", "aten::mm"} <= set(names)
+        assert "publish_weights of m" not in names
 
 
-def test_a_trace_never_replaces_another(tmp_path: Path) -> None:
-    files = {write_chrome_trace([], tmp_path) for _ in range(3)}
-    assert len(files) == 3
-    assert set(tmp_path.iterdir()) == files
+def test_a_folder_that_cannot_be_written_ends_no_step(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    profiler, file = StepProfiler(), tmp_path / "file"
+    file.touch()
+    profiler.request(file)
+    with profiler.operation("optim_step of m", ends_step=True):
+        pass
+    assert "No trace was written" in caplog.text
+    profiler.request(tmp_path / "folder")
+    with profiler.operation("optim_step of m", ends_step=True):
+        pass
+    assert len(list((tmp_path / "folder").iterdir())) == 1
 
 
 class _Event:
@@ -203,5 +208,6 @@ def test_work_of_a_gpu_is_measured_by_its_events(monkeypatch: pytest.MonkeyPatch
                 pass
         # Only at the start: phases do not wait for the device.
         assert waits == 1
-    assert waits == 2
-    assert [round(span.end_s - span.start_s, 6) for span in timeline.spans() if not span.is_operation] == [1, 1, 1]
+        times = timeline.finish_step("m", peak_flops=None)
+        assert waits == 2
+    assert times["time/forward_seconds"] == pytest.approx(3)

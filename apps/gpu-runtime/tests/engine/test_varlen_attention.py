@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn.attention import varlen
 
 from agentlightning_runtime.contract.settings import ModelRequest
+from agentlightning_runtime.engine.base.packing import Segment
 from agentlightning_runtime.engine.models import packed_attention, varlen_attention
 from agentlightning_runtime.engine.models.varlen_attention import RowPlan, is_possible
-from agentlightning_runtime.engine.packing import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -18,6 +18,18 @@ def run_together(script: Path, directory: Path, processes: int) -> None:
     subprocess.run(command, env=_environment(), check=True, timeout=900)
 
 
+def launch_together(script: Path, arguments: list[str], *, processes: int) -> subprocess.Popen[str]:
+    """Starts the script in several processes, without waiting for it; its standard error is read by the caller."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    return subprocess.Popen(
+        [sys.executable, *launcher, str(script), *arguments],
+        env=_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 def run_on_nodes(script: Path, directory: Path, nodes: int) -> None:
     """The same with a launcher for each node, as on several machines; each starts one process."""
     with socket.socket() as probe:

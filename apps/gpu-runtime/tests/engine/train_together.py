@@ -17,9 +17,9 @@ from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.contract.inference_backend import ServedModel
 from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine.base.ranks import join_ranks
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.loss import token_scores
-from agentlightning_runtime.engine.ranks import join_ranks
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.torch_model import TorchModel
 

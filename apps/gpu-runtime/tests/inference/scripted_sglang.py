@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from tests.inference.scripted_vllm import load_network, sample
 
-from agentlightning_runtime.engine.models.random_model import load_random_model
-from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
+from agentlightning_runtime.engine.loading.random_model import load_random_model
+from agentlightning_runtime.inference.http.http_server import EndpointSettings, HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

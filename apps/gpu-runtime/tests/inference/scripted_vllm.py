@@ -21,8 +21,8 @@ from starlette.routing import Route
 from tests.inference.scripted_token_api import ScriptedTokenApi
 from transformers import AutoModelForCausalLM
 
-from agentlightning_runtime.engine.models.random_model import load_random_model
-from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
+from agentlightning_runtime.engine.loading.random_model import load_random_model
+from agentlightning_runtime.inference.http.http_server import EndpointSettings, HttpServer
 from agentlightning_runtime.inference.vllm.server_api import VllmApi
 
 if TYPE_CHECKING:

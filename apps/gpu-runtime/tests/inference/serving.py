@@ -11,9 +11,9 @@ from openai import OpenAI
 
 from agentlightning_runtime.contract.inference_backend import ServedModel
 from agentlightning_runtime.contract.users import Keys
-from agentlightning_runtime.engine.models.random_model import load_random_model
+from agentlightning_runtime.engine.loading.random_model import load_random_model
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
-from agentlightning_runtime.inference.http_server import EndpointSettings
+from agentlightning_runtime.inference.http.http_server import EndpointSettings
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping

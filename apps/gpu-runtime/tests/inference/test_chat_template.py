@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agentlightning_runtime.engine.models.byte_tokenizer import CHATML_TEMPLATE, CHATML_TOKENS, byte_tokenizer
-from agentlightning_runtime.inference.api_error import ApiError
-from agentlightning_runtime.inference.chat.chat_template import ChatTemplate
+from agentlightning_runtime.engine.loading.byte_tokenizer import CHATML_TEMPLATE, CHATML_TOKENS, byte_tokenizer
+from agentlightning_runtime.inference.http.api_error import ApiError
+from agentlightning_runtime.inference.text.chat_template import ChatTemplate
 
 _TOOL: dict[str, Any] = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
 _CALL: dict[str, Any] = {

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from agentlightning_runtime.engine.models.random_model import load_random_model
-from agentlightning_runtime.inference import key_value_cache, model_queue
-from agentlightning_runtime.inference.decoding_batch import DecodingBatch
-from agentlightning_runtime.inference.generation import Generation, GenerationRequest
-from agentlightning_runtime.inference.model_queue import ModelQueue
-from agentlightning_runtime.inference.model_shape import ModelShape, shape_of
-from agentlightning_runtime.inference.sampling_rule import SamplingRule
-from agentlightning_runtime.inference.served_weights import ServedWeights, snapshot_weights
+from agentlightning_runtime.engine.loading.random_model import load_random_model
+from agentlightning_runtime.inference.sampling import key_value_cache, model_queue
+from agentlightning_runtime.inference.sampling.decoding_batch import DecodingBatch
+from agentlightning_runtime.inference.sampling.generation import Generation, GenerationRequest
+from agentlightning_runtime.inference.sampling.model_queue import ModelQueue
+from agentlightning_runtime.inference.sampling.model_shape import ModelShape, shape_of
+from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule
+from agentlightning_runtime.inference.sampling.served_weights import ServedWeights, snapshot_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable

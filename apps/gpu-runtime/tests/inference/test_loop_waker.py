@@ -6,7 +6,7 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.inference.loop_waker import LoopWaker, gathered_wakes, waker_of_this_loop
+from agentlightning_runtime.inference.sampling.loop_waker import LoopWaker, gathered_wakes, waker_of_this_loop
 
 if TYPE_CHECKING:
     import pytest

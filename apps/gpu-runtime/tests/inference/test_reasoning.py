@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.inference.test_streamed_tools import answer_of, chunks_of
 
-from agentlightning_runtime.engine.models.byte_tokenizer import CHATML_TOKENS
+from agentlightning_runtime.engine.loading.byte_tokenizer import CHATML_TOKENS
 
 _CALL = '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>'
 _THINKS = "<tool_call></think>"

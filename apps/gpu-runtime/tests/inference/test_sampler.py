@@ -11,13 +11,13 @@ import pytest
 import torch
 from peft import LoraConfig, inject_adapter_in_model
 
-from agentlightning_runtime.engine.models.random_model import load_random_model
-from agentlightning_runtime.inference.api_error import ApiError
-from agentlightning_runtime.inference.generation import Generation, GenerationRequest
-from agentlightning_runtime.inference.model_shape import shape_of
-from agentlightning_runtime.inference.sampler import Sampler, SamplerLimits
-from agentlightning_runtime.inference.sampling_rule import SamplingRule
-from agentlightning_runtime.inference.served_weights import ServedWeights, snapshot_weights
+from agentlightning_runtime.engine.loading.random_model import load_random_model
+from agentlightning_runtime.inference.http.api_error import ApiError
+from agentlightning_runtime.inference.sampling.generation import Generation, GenerationRequest
+from agentlightning_runtime.inference.sampling.model_shape import shape_of
+from agentlightning_runtime.inference.sampling.sampler import Sampler, SamplerLimits
+from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule
+from agentlightning_runtime.inference.sampling.served_weights import ServedWeights, snapshot_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from agentlightning_runtime.inference.sampling_rule import SamplingRule, TokenChoice, choose_tokens
+from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule, TokenChoice, choose_tokens
 
 _LOGITS = torch.tensor([2.0, 1.0, 0.0, -1.0, -8.0])
 

@@ -13,14 +13,14 @@ import pytest
 import torch
 from tests.inference.serving import MODEL_ID, Serving, ask, serving
 
-from agentlightning_runtime.inference.decoding_batch import DecodingBatch
-from agentlightning_runtime.inference.model_queue import ModelQueue
-from agentlightning_runtime.inference.sampler import Sampler
+from agentlightning_runtime.inference.sampling.decoding_batch import DecodingBatch
+from agentlightning_runtime.inference.sampling.model_queue import ModelQueue
+from agentlightning_runtime.inference.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentlightning_runtime.inference.generation import Generation, GenerationRequest
+    from agentlightning_runtime.inference.sampling.generation import Generation, GenerationRequest
 
 
 @pytest.fixture

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from torch import nn
 
-from agentlightning_runtime.engine.models.byte_tokenizer import CHATML_TOKENS, byte_tokenizer
+from agentlightning_runtime.engine.loading.byte_tokenizer import CHATML_TOKENS, byte_tokenizer
 from agentlightning_runtime.inference.chat.answer_parts import AnswerIdentity
 from agentlightning_runtime.inference.chat.chat_answer import ChatAnswer
 from agentlightning_runtime.inference.chat.chat_request import ChatMessage, ChatRequest
-from agentlightning_runtime.inference.chat.response_text import stop_finder
-from agentlightning_runtime.inference.generation import Generation, GenerationRequest
-from agentlightning_runtime.inference.model_shape import ModelShape
-from agentlightning_runtime.inference.sampling_rule import SamplingRule, TokenChoice
-from agentlightning_runtime.inference.served_weights import ServedWeights
-from agentlightning_runtime.inference.text_model import TextModel
+from agentlightning_runtime.inference.sampling.generation import Generation, GenerationRequest
+from agentlightning_runtime.inference.sampling.model_shape import ModelShape
+from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule, TokenChoice
+from agentlightning_runtime.inference.sampling.served_weights import ServedWeights
+from agentlightning_runtime.inference.text.response_text import stop_finder
+from agentlightning_runtime.inference.text.text_model import TextModel
 
 _NAMED = (*CHATML_TOKENS, "<tool_call>", "</tool_call>")
 _CALL = '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>'

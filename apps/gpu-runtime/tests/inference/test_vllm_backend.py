@@ -23,7 +23,7 @@ from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
-from agentlightning_runtime.inference.http_server import EndpointSettings
+from agentlightning_runtime.inference.http.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
 from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, adapter_rank_limit, vllm_command
 from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess

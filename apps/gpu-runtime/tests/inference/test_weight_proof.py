@@ -16,8 +16,8 @@ from agentlightning_runtime.contract.errors import EngineError, EngineErrorReaso
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
-from agentlightning_runtime.inference.http_server import EndpointSettings
-from agentlightning_runtime.inference.sampler import Sampler, SamplerLimits
+from agentlightning_runtime.inference.http.http_server import EndpointSettings
+from agentlightning_runtime.inference.sampling.sampler import Sampler, SamplerLimits
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.contract.inference_backend import InferenceBackend
     from agentlightning_runtime.engine.torch_model import TorchModel
-    from agentlightning_runtime.inference.model_queue import ModelQueue
-    from agentlightning_runtime.inference.served_weights import ServedWeights
+    from agentlightning_runtime.inference.sampling.model_queue import ModelQueue
+    from agentlightning_runtime.inference.sampling.served_weights import ServedWeights
     from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
 
 _LORA = LoraSettings(rank=4, alpha=8.0)
@@ -184,7 +184,8 @@ def test_a_paused_model_is_published_and_probed(with_sampler: TorchEngine) -> No
 
 
 def test_a_probe_needs_no_free_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentlightning_runtime.inference.sampler.SamplerLimits", lambda: SamplerLimits(max_running=0))
+    limits = "agentlightning_runtime.inference.sampling.sampler.SamplerLimits"
+    monkeypatch.setattr(limits, lambda: SamplerLimits(max_running=0))
     engine = _engine(tmp_path, BuiltinBackend(EndpointSettings()))
     published = threading.Event()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -27,7 +28,6 @@ from agentlightning_runtime.contract.settings import (
     LossInfo,
     ModelRequest,
 )
-from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,8 +171,8 @@ class ScriptedEngine:
     def gauges(self) -> dict[str, float]:
         return {"memory/used_bytes": 1.0}
 
-    def write_trace(self, directory: Path) -> Path:
-        return write_chrome_trace([], directory)
+    def trace_next_step(self, directory: Path) -> None:
+        logging.getLogger(__name__).info("Trace requested for %s", directory)
 
     def close(self) -> None:
         self.is_closed = True

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
-from agentlightning_runtime.service.batches.gradient_ledger import GradientLedger
-from agentlightning_runtime.service.batches.inflight_budget import InflightBudget
-from agentlightning_runtime.service.change_log import ChangeLog
-from agentlightning_runtime.service.failure import STATUS_OF_REASON, RuntimeFailureError
-from agentlightning_runtime.service.metrics_log import MetricsLog
+from agentlightning_runtime.service.base.change_log import ChangeLog
+from agentlightning_runtime.service.base.failure import STATUS_OF_REASON, RuntimeFailureError
+from agentlightning_runtime.service.hosting.gradient_ledger import GradientLedger
+from agentlightning_runtime.service.hosting.inflight_budget import InflightBudget
+from agentlightning_runtime.service.hosting.metrics_log import MetricsLog
 
 
 class Item:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentlightning_runtime.service.tenancy.fair_queue import FairQueue
+from agentlightning_runtime.service.hosting.fair_queue import FairQueue
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.service.tenancy.fair_queue import Share
+    from agentlightning_runtime.service.hosting.fair_queue import Share
 
 
 class Engine:

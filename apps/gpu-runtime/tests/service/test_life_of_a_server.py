@@ -13,7 +13,7 @@ from scripted_engine import Script, ScriptedEngine
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, operation_pb2, runtime_pb2
-from agentlightning_runtime.service.limits import ServiceLimits
+from agentlightning_runtime.service.base.limits import ServiceLimits
 from agentlightning_runtime.service.listen_error import ListenError
 from agentlightning_runtime.service.serve import ServeOptions, is_loopback, serve
 

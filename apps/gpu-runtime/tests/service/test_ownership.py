@@ -9,8 +9,8 @@ from contract_client import open_bench
 from test_life_of_a_server import TurnedClock
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, runtime_pb2, training_pb2
-from agentlightning_runtime.service.failure import RuntimeFailureError
-from agentlightning_runtime.service.ownership import Ownership
+from agentlightning_runtime.service.base.failure import RuntimeFailureError
+from agentlightning_runtime.service.hosting.ownership import Ownership
 from agentlightning_runtime.service.serve import ServeOptions
 
 

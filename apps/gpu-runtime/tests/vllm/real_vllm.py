@@ -20,8 +20,8 @@ from tests.inference.serving import MODEL_ID, ask_model
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from agentlightning_runtime.contract.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.models.loaded_model import LoadedModel
-from agentlightning_runtime.engine.models.random_model import load_random_model
+from agentlightning_runtime.engine.loading.loaded_model import LoadedModel
+from agentlightning_runtime.engine.loading.random_model import load_random_model
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

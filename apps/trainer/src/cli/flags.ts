@@ -24,6 +24,16 @@ export function durationMs(text: string): number {
   return Number(amount) * unitMs;
 }
 
+/** A parser for repeated flags with the age of a deployment's traces, such as `support-agent=30d`; in milliseconds by name. */
+export function traceAges(
+  text: string,
+  earlier: Readonly<Record<string, number>> = {},
+): Readonly<Record<string, number>> {
+  const [name = '', age] = text.split('=');
+  if (name !== '' && age !== undefined) return { ...earlier, [name]: durationMs(age) };
+  throw new InvalidArgumentError(`"${text}" is not a deployment with an age, such as support-agent=30d.`);
+}
+
 /**
  * Parses the value of `--task`.
  *

@@ -1,7 +1,7 @@
 import { withoutPasswords } from '@agentlightning/core/internal';
 import { Command } from 'commander';
 import { packageVersion } from '../events/package-version.ts';
-import { addDatasetCommand } from './dataset/dataset-command.ts';
+import { addDatasetCommand, addDatasetsCommand } from './dataset/dataset-command.ts';
 import { addDeployCommand, addModelCommands } from './deploy/deploy-commands.ts';
 import { addServeCommand } from './deploy/serve-command.ts';
 import { addDevCommand } from './evaluation/dev-command.ts';
@@ -24,6 +24,7 @@ import { addRunnerCommand } from './serve/runner-command.ts';
 import { addRuntimeCommand } from './serve/runtime-command.ts';
 import { addServerCommand } from './serve/server-command.ts';
 import { addStoreCommand } from './store/store-command.ts';
+import { addTasksCommand } from './tasks/tasks-command.ts';
 import { addStopCommand } from './train/stop-command.ts';
 import { addResumeCommand, addTrainCommand } from './train/train-command.ts';
 
@@ -43,6 +44,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addDoctorCommand(program, options);
   addDevCommand(program, options);
   addTraceCommand(program, options);
+  addTasksCommand(program, options);
   program.commandsGroup('Train:');
   addTrainCommand(program, options);
   addResumeCommand(program);
@@ -56,6 +58,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addShowCommand(program);
   addPromptsCommand(program);
   addDatasetCommand(program);
+  addDatasetsCommand(program);
   addExportCommand(program, options);
   addMcpCommand(program);
   program.commandsGroup('Serve and operate:');

@@ -3,13 +3,13 @@ import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import { mean } from '../events/mean.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { hasLearningSignal } from '../results/rollout-reward.ts';
 import { planPhase } from '../rollouts/collect-phase.ts';
 import { cancelUnfinished, collectRollouts } from '../rollouts/collect-rollouts.ts';
 import type { NumberedTask } from '../rollouts/rollout-plan.ts';
 import type { CollectedStep, CollectionState, Collector } from '../run/collector.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { type GroupStaleness, groupStaleness, type PolicyVersions, readPolicyVersions } from './group-staleness.ts';
-import { hasLearningSignal } from './learning-signal.ts';
 
 /** A group whose rollouts run, or have finished and wait for a step. */
 interface OpenGroup {

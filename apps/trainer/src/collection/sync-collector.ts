@@ -3,11 +3,11 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { stepsBefore } from '../config/stages.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { hasLearningSignal } from '../results/rollout-reward.ts';
 import { collectPhase } from '../rollouts/collect-phase.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { CollectedStep, Collector } from '../run/collector.ts';
 import type { TrainingSession } from '../session/training-session.ts';
-import { hasLearningSignal } from './learning-signal.ts';
 
 /** The stream of replacements, which differs from that of the steps. */
 const refillStream = 0x9e3779b9;

@@ -26,9 +26,9 @@ export function modelName({ runId, policy, naming }: ModelNameParts): string {
   return `${runId}${naming === 'one-hyphen' ? '-' : '--'}${policy}`;
 }
 
-/** The policy in the names of the models of a later stage, which has one policy without a name. @param stage - from 0 */
-export function stagedPolicy(policy: string | null, stage: number): string | null {
-  return stage === 0 ? policy : `stage${stage + 1}`;
+/** The policy in the names of the models of a later stage, which has one policy without a name. */
+export function stagedPolicy(policy: string | null, stage: { readonly index: number } | null): string | null {
+  return stage === null || stage.index === 0 ? policy : `stage${stage.index + 1}`;
 }
 
 /** The name of a policy's reference model, the initial model. Policy names cannot end with this suffix. */

@@ -31,9 +31,15 @@ test('no password of an address gets into the record of a run', async () => {
     await findOrCreateRun(store, {
       ...choice,
       config: training,
-      tasks: { train: ['1 task'], validation: null, heldOut: '1 task' },
+      tasks: { train: ['1 task'], validation: null, heldOut: '1 task', guards: 'none' },
+      dataUntilMs: 0,
     }),
-    await findOrCreateSearch(store, { ...choice, config: search, tasks: { train: [1], validation: [2], test: [] } }),
+    await findOrCreateSearch(store, {
+      ...choice,
+      config: search,
+      tasks: { train: [1], validation: [2], test: [] },
+      untilMs: 0,
+    }),
   ];
   const records = runs.map(({ run }) => JSON.stringify(run.config));
   for (const { lease } of runs) await lease.release();

@@ -50,6 +50,7 @@ test('fills in the rest of an evaluation', () => {
     tasks: 128,
     rolloutsPerTask: 1,
     sampling: { temperature: 1 },
+    guards: {},
   });
 });
 

@@ -24,7 +24,7 @@ import {
   sharedShape,
   taskSchemaSchema,
 } from './shared-settings.ts';
-import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
+import { absoluteSource, hasTasks, type TaskSource, taskSourceSchema } from './task-source.ts';
 import type { TrainConfig } from './train-config.ts';
 
 /** The configuration of a training, with all defaults and absolute paths. */
@@ -135,8 +135,9 @@ function parseConfig(value: unknown): GivenConfig {
   if (typeof raw['tasks'] === 'object' && raw['tasks'] !== null && 'train' in raw['tasks']) throw twoSources();
   const { agent = absentAgent, tasks, ...given } = parseSettings(storedSchema, value, { hintOf: searchHint });
   const { test = [], ...others } = tasks;
-  if (test.length > 0 && agent === absentAgent) throw withoutAgent();
-  if (test.length === 0 && given.evaluation.every > 0) throw unmeasured('tasks.test', 'evaluation.every:');
+  const isEvaluated = hasTasks(test) || Object.keys(given.evaluation.guards).length > 0;
+  if (isEvaluated && agent === absentAgent) throw withoutAgent();
+  if (!hasTasks(test) && given.evaluation.every > 0) throw unmeasured('tasks.test', 'evaluation.every:');
   return { ...given, agent, collection: collectionSchema.parse({}), tasks: { ...others, train: [], test } };
 }
 
@@ -156,8 +157,8 @@ function absentAgent(): never {
 function withoutAgent(): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
-    message: 'the configuration has no agent, which test tasks need',
-    remedy: 'Add `agent`, or remove `tasks.test` to train without evaluations.',
+    message: 'the configuration has no agent, which test tasks and guards need',
+    remedy: 'Add `agent`, or remove `tasks.test` and `evaluation.guards` to train without evaluations.',
   });
 }
 
@@ -212,13 +213,21 @@ export function resolveConfig(
     tasksPerStep,
     sampling,
     reward: rewardDefinition(policies, rewards),
-    evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
+    evaluation: {
+      ...evaluation,
+      sampling: evaluation.sampling ?? sampling,
+      guards: absoluteGuards(evaluation.guards, folder),
+    },
     checkpoints: { ...checkpoints, every: checkpoints.every ?? (runtime.type === 'embedded' ? 1 : 10) },
     stop,
     collection,
     stages: [],
     stage: null,
   };
+}
+
+function absoluteGuards(guards: ResolvedEvaluation['guards'], folder: string): ResolvedEvaluation['guards'] {
+  return Object.fromEntries(Object.entries(guards).map(([name, source]) => [name, absoluteSource(source, folder)]));
 }
 
 /** The algorithm, which learns from the configured reward unless its options choose another one. */
@@ -239,17 +248,14 @@ function withCorrection(algorithm: AlgorithmOptions | null, isStored: boolean): 
 }
 
 /** A vendor trains on files, and evaluates nothing. */
-function assertVendorTrains(
-  { type }: AlgorithmOptions,
-  { data, tasks }: { readonly data?: unknown; readonly tasks: { readonly test: TaskSource } },
-): void {
+function assertVendorTrains({ type }: AlgorithmOptions, { data, tasks, evaluation }: GivenConfig): void {
   const problem =
     data === undefined
       ? 'has no rollouts of an agent: set `data`'
       : type !== 'sft' && type !== 'dpo'
         ? `has no algorithm ${type}: use sft or dpo`
-        : tasks.test.length > 0
-          ? 'does not evaluate: remove `tasks.test`, and compare the resulting model with `agl eval`'
+        : hasTasks(tasks.test) || Object.keys(evaluation.guards).length > 0
+          ? 'does not evaluate: remove `tasks.test` and `evaluation.guards`, and compare the resulting model with `agl eval`'
           : null;
   if (problem === null) return;
   throw new AgentLightningError({ code: 'CONFIG', message: `runtime: the fine-tuning API of a vendor ${problem}` });

@@ -7,7 +7,7 @@ import type { ConfigProblems } from './config-problems.ts';
 import { secretSchema } from './environment.ts';
 import { resolvePrompts } from './resolve-prompts.ts';
 import { type RewardDefinition, rewardDefinition } from './reward-definition.ts';
-import { evaluationSchema, type ResolvedEvaluation } from './sections/evaluation-config.ts';
+import { type ResolvedEvaluation, searchEvaluationSchema } from './sections/evaluation-config.ts';
 import type { PromptConfig } from './sections/prompt-search-config.ts';
 import { type ResolvedRuntime, runtimeSchema } from './sections/runtime-config.ts';
 import { type SamplingConfig, samplingSchema } from './sections/sampling-config.ts';
@@ -115,7 +115,7 @@ const searchSchema = z.strictObject({
   optimizer: optimizerSchema,
   runtime: z.discriminatedUnion('type', [endpointSchema, runtimeSchema]).optional(),
   sampling: samplingSchema.default({}),
-  evaluation: evaluationSchema.prefault({}),
+  evaluation: searchEvaluationSchema.prefault({}),
   promptsFile: z.string().min(1).optional(),
 });
 

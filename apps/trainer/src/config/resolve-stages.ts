@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { stagedAgent } from '../user-modules/staged-agent.ts';
 import { withType } from './algorithm-name.ts';
 import type { ConfigProblems } from './config-problems.ts';
+import { isGroup } from './renamed-keys.ts';
 import { type ResolvedConfig, type ResolvedStage, resolveConfig } from './resolve-config.ts';
 import { type GivenStage, stageKeys, stageSchema } from './sections/stages-config.ts';
 
@@ -27,11 +28,9 @@ export function resolveStages(
   problems.check(() => assertUnstaged(shared));
   const { stages } = problems.check(() => parseSettings(z.object({ stages: stagesSchema }), { stages: list })) ?? {};
   const { algorithm: _algorithm, steps: _steps, stop: _stop, data: _data, ...settings } = shared;
-  const resolved = (stages ?? []).map((stage, index) => {
-    const checked = problems.check(() => inStage(index, () => resolveStage(settings, stage, folder)));
-    return checked === undefined ? [] : [checked];
-  });
-  const all = resolved.flat();
+  const all = (stages ?? []).flatMap(
+    (stage, index) => problems.check(() => inStage(index, () => resolveStage(settings, stage, folder))) ?? [],
+  );
   const last = all.at(-1);
   if (!problems.isEmpty || last === undefined || stages === undefined) throw problems.error();
   return {
@@ -48,7 +47,7 @@ function resolveStage(
   folder: string,
 ): { readonly config: ResolvedConfig; readonly stage: ResolvedStage } {
   const { collection, ...others } = settings;
-  const shared: Settings = isSettings(settings['tasks']) ? settings['tasks'] : {};
+  const shared: Settings = isGroup(settings['tasks']) ? settings['tasks'] : {};
   const { train, ...heldOut } = shared;
   const isStored = stage.data !== undefined;
   const config = resolveConfig(
@@ -72,7 +71,8 @@ function resolveStage(
       taskSchema: own?.schema === undefined ? taskSchema : ((shared['schema'] ?? null) as typeof taskSchema),
     },
     stage: {
-      ...{ algorithm, policies, steps, tasksPerStep, sampling, stop, data, collection: config.collection },
+      ...{ algorithm, policies, steps, tasksPerStep, sampling, stop, data },
+      collection: config.collection,
       from,
       train: tasks.train,
       trainSchema: taskSchema,
@@ -90,10 +90,6 @@ function inStage<TResult>(index: number, resolve: () => TResult): TResult {
     const message = `stages[${index}]: ${error.message.replace(/^\[\w+\] /, '')}`;
     throw new AgentLightningError({ code, message, remedy, details, cause: error });
   }
-}
-
-function isSettings(value: unknown): value is Settings {
-  return typeof value === 'object' && value !== null;
 }
 
 /** @throws AgentLightningError CONFIG for a key that each stage has for itself, or that stages exclude */

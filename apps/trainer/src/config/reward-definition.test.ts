@@ -1,9 +1,8 @@
 import { aRewardSpan } from '@agentlightning/core/testing';
 import { exact, rewards } from '@agentlightning/rewards';
 import { expect, expectTypeOf, test } from 'vitest';
-import { hasLearningSignal } from '../collection/learning-signal.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
-import { rolloutReward } from '../results/rollout-reward.ts';
+import { hasLearningSignal, rolloutReward } from '../results/rollout-reward.ts';
 import { defineConfig } from './define-config.ts';
 import { resolveConfig } from './resolve-config.ts';
 

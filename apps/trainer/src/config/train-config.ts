@@ -5,7 +5,7 @@ import type { PolicyConfig } from './policies.ts';
 import type { AgentsConfig } from './sections/agents-config.ts';
 import type { CheckpointsConfig } from './sections/checkpoints-config.ts';
 import type { CollectionConfig } from './sections/collection-config.ts';
-import type { StoredRollouts } from './sections/data-config.ts';
+import type { DataSource } from './sections/data-config.ts';
 import type { EvaluationConfig } from './sections/evaluation-config.ts';
 import type { GatewayConfig } from './sections/gateway-config.ts';
 import type { LimitsConfig } from './sections/limits-config.ts';
@@ -15,6 +15,7 @@ import type { RuntimeConfig } from './sections/runtime-config.ts';
 import type { SamplingConfig } from './sections/sampling-config.ts';
 import type { StageConfig } from './sections/stages-config.ts';
 import type { StopConfig } from './sections/stop-config.ts';
+import type { StoredTasks } from './sections/stored-tasks.ts';
 
 /** What trainings and prompt searches have in common. */
 export interface SharedConfig<TTask = unknown, TOutput = unknown> {
@@ -41,18 +42,18 @@ export interface SharedConfig<TTask = unknown, TOutput = unknown> {
 
 /** The configuration of a training. */
 export interface TrainConfig<TTask = unknown, TOutput = unknown> extends SharedConfig<TTask, TOutput> {
-  /** Tasks as JSON-lines files (relative to the configuration file) or as lists. */
+  /** Tasks as JSON-lines files (relative to the configuration file), as lists, or in the store, by `fromStore`. */
   readonly tasks: {
-    readonly train: string | readonly TTask[];
+    readonly train: string | readonly TTask[] | StoredTasks;
     /** Held out: measured before and after, never trained on. */
-    readonly test: string | readonly TTask[];
+    readonly test: string | readonly TTask[] | StoredTasks;
     /**
      * Held out as well: measured during training (`evaluation.every`), for the selection of the final checkpoint
      * (`checkpoints.finish`) and for `stop.patience`. With it, the result on `test` is unbiased.
      *
      * @default `test`, whose result is then biased towards the selected checkpoint
      */
-    readonly validation?: string | readonly TTask[];
+    readonly validation?: string | readonly TTask[] | StoredTasks;
     /**
      * Schema of a task, of zod, Valibot, ArkType or another library with Standard Schema; invalid tasks are reported with
      * file, line and field. @default any JSON object
@@ -103,15 +104,15 @@ export interface TrainConfig<TTask = unknown, TOutput = unknown> extends SharedC
 export interface StoredTrainConfig<TTask = unknown, TOutput = unknown>
   extends Omit<TrainConfig<TTask, TOutput>, 'agent' | 'tasks' | 'collection' | 'policies' | 'stages'> {
   /**
-   * What is trained on: the rollouts of a run or of a deployment in production, by `fromRun`; or a JSON-lines file of
-   * conversations, preference pairs or responses with a verdict, in the formats of `agl dataset`. A step has `tasksPerStep`
-   * groups of them: the rollouts of one task, or the responses to one prompt.
+   * What is trained on: the rollouts of a run or of a deployment in production (`fromRun`), or conversations, preference pairs or
+   * responses with a verdict in a JSON-lines file or in a data set of the store (`fromStore({ dataset: 'name@1' })`), in the formats
+   * of `agl dataset`. A step has `tasksPerStep` groups of them: the rollouts of one task, or the responses to one prompt.
    *
    * Algorithms of the policy-gradient family need the token ids and log-probabilities that a gateway has recorded, and weigh
    * tokens by their importance (`samplerCorrection`, by default truncated at 2). `sft`, `dpo` and `kto` also train on messages
    * without token ids, which the embedded runtime and the built-in sampler of the GPU runtime encode.
    */
-  readonly data: string | StoredRollouts;
+  readonly data: DataSource;
   /** Needed for `tasks.test`. @default none */
   readonly agent?: Agent<TTask, TOutput>;
   /** Tasks of evaluations before, during and after training. @default none: the run ends without a verdict */

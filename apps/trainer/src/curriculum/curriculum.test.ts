@@ -2,9 +2,8 @@ import { unsolvedTasks } from '@agentlightning/core/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addOutcomes, type PassRates, readPassRates, smoothedPassRate, writePassRates } from '../run/pass-rates.ts';
-import { addTrials, type Trial } from '../run/task-trials.ts';
 import { drawTasks } from './draw-tasks.ts';
-import { effectiveTasks, taskWeights } from './task-sampler.ts';
+import { addTrials, effectiveTasks, type Trial, taskWeights } from './task-sampler.ts';
 
 /** Results of up to 30 tasks. */
 const outcomes = fc.array(fc.record({ task: fc.nat(29), passed: fc.double({ min: 0, max: 1, noNaN: true }) }), {

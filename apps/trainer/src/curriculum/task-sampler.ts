@@ -16,7 +16,6 @@ import {
   type TaskOutcome,
   writePassRates,
 } from '../run/pass-rates.ts';
-import { addTrials } from '../run/task-trials.ts';
 import { drawTasks } from './draw-tasks.ts';
 
 /**
@@ -168,4 +167,28 @@ export class TaskSampler {
 function passedShare(reward: number, { passReward }: CurriculumSettings, [low, high]: RewardRange): number {
   if (passReward !== null) return reward >= passReward ? 1 : 0;
   return Math.min(1, Math.max(0, (reward - low) / (high - low)));
+}
+
+/** A finished rollout of a task. */
+export interface Trial {
+  readonly task: number;
+  readonly rolloutId: string;
+  readonly isSolved: boolean;
+}
+
+/** Number of rollouts that show what goes wrong with a task. */
+const shown = 3;
+
+/** Adds the rollouts of a step, in any order. */
+export function addTrials(earlier: readonly TaskTrials[], trials: readonly Trial[]): readonly TaskTrials[] {
+  const byTask = new Map(earlier.map((each) => [each.task, each]));
+  for (const { task, rolloutId, isSolved } of trials.toSorted((one, other) =>
+    one.rolloutId < other.rolloutId ? -1 : 1,
+  )) {
+    const known = byTask.get(task) ?? { task, rollouts: 0, isSolved: false, latest: [] };
+    const solved = known.isSolved || isSolved;
+    const latest = solved ? [] : [...known.latest, rolloutId].slice(-shown);
+    byTask.set(task, { task, rollouts: known.rollouts + 1, isSolved: solved, latest });
+  }
+  return [...byTask.values()].toSorted((one, other) => one.task - other.task);
 }

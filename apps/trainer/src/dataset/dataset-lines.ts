@@ -3,7 +3,7 @@ import type { Rollout, RolloutMode, Store } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { readFinishedRollouts } from '../results/finished-rollout.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
-import { annotatedGroups, goodReward } from './annotated-groups.ts';
+import { annotatedGroups, goodReward } from '../stored-data/annotated-groups.ts';
 
 /** The examples of a data set. */
 export interface DatasetChoice {

@@ -1,6 +1,7 @@
-import type { Store } from '@agentlightning/core';
+import type { Span, Store } from '@agentlightning/core';
+import { feedbackFromSpan } from '@agentlightning/core/internal';
 import { costOfCalls, type Prices, usageOfSpans } from '@agentlightning/core/protocol';
-import { productionAttributes, readProductionMetadata } from '@agentlightning/core/spans';
+import { findFinalReward, productionAttributes, readProductionMetadata } from '@agentlightning/core/spans';
 import type { FoundRollout } from '@agentlightning/core/store';
 
 /** The two sides of a trial. */
@@ -20,6 +21,8 @@ export interface ArmEvidence {
   readonly latencies: readonly number[];
   /** In the currency of the prices; null where a price is unknown. */
   readonly costs: readonly (number | null)[];
+  /** The values of each part of a reward with several, such as a scorer, by name. */
+  readonly parts: Readonly<Record<string, readonly number[]>>;
   /** Number of traces at the end that failed without a success between them. */
   readonly failuresInARow: number;
 }
@@ -45,17 +48,25 @@ export interface TrialMemory {
   readonly traces: Map<string, Trace>;
   /** The first feedback with a score, by rollout. */
   readonly feedback: Map<string, { readonly timeMs: number; readonly score: number }>;
-  /** By rollout; null where a price is unknown. */
-  readonly costs: Map<string, number | null>;
+  /** What was read of the spans of traces, by rollout. */
+  readonly details: Map<string, TraceDetails>;
 }
 
 /** The memory of a trial of which nothing was read. */
 export function emptyMemory(): TrialMemory {
-  return { traces: new Map(), feedback: new Map(), costs: new Map() };
+  return { traces: new Map(), feedback: new Map(), details: new Map() };
 }
 
-/** First traces of users whose cost is read, of each side; reading a trace is slow. */
-const maxCosts = 2000;
+/** What only the spans of a trace have. */
+export interface TraceDetails {
+  /** Null where a price is unknown. */
+  readonly cost: number | null;
+  /** The parts of its reward by name; empty for a reward without parts. */
+  readonly parts: Readonly<Record<string, number>>;
+}
+
+/** First traces of users whose spans are read, of each side; reading a trace is slow. */
+const maxRead = 2000;
 
 const pageSize = 1000;
 
@@ -92,14 +103,15 @@ export async function readCanaryEvidence(
     const all = [...memory.traces.values()].filter((trace) => trace.arm === arm);
     const first = firstOfUnits(all);
     const { prices } = query;
-    const costs = prices === null ? [] : await readCosts(store, { first, prices, knownCosts: memory.costs });
+    const details = await readDetails(store, { first, prices, known: memory.details });
     return {
       traces: all.length,
       units: first.length,
       scores: scoresOf(all, memory.feedback),
       failures: first.map(({ isFailed }) => Number(isFailed)),
       latencies: first.map(({ startMs, endMs }) => Math.max(0, endMs - startMs) / 1000),
-      costs,
+      costs: prices === null ? [] : details.map(({ cost }) => cost),
+      parts: partsOf(details),
       failuresInARow: all.length - 1 - all.findLastIndex(({ isFailed }) => !isFailed),
     };
   };
@@ -218,23 +230,38 @@ function firstOfUnits(traces: readonly Trace[]): readonly Trace[] {
   });
 }
 
-async function readCosts(
+/** The details of first traces: of all where costs are known, otherwise of those with a reward. */
+async function readDetails(
   store: Store,
   {
     first,
     prices,
-    knownCosts,
-  }: { readonly first: readonly Trace[]; readonly prices: Prices; readonly knownCosts: TrialMemory['costs'] },
-): Promise<readonly (number | null)[]> {
-  const ids = first.slice(0, maxCosts).map(({ rolloutId }) => rolloutId);
-  let unknown = ids.filter((id) => !knownCosts.has(id));
+    known,
+  }: { readonly first: readonly Trace[]; readonly prices: Prices | null; readonly known: TrialMemory['details'] },
+): Promise<readonly TraceDetails[]> {
+  const read = prices === null ? first.filter(({ reward }) => reward !== null) : first;
+  const ids = read.slice(0, maxRead).map(({ rolloutId }) => rolloutId);
+  let unknown = ids.filter((id) => !known.has(id));
   while (unknown.length > 0) {
-    const read = await store.readTraces(unknown.slice(0, pageSize));
-    for (const { rolloutId, spans } of read) {
-      const { amount, missing } = costOfCalls(usageOfSpans(spans), prices);
-      knownCosts.set(rolloutId, missing.length > 0 ? null : amount);
-    }
-    unknown = unknown.slice(read.length);
+    const traces = await store.readTraces(unknown.slice(0, pageSize));
+    for (const { rolloutId, spans } of traces) known.set(rolloutId, detailsOf(spans, prices));
+    unknown = unknown.slice(traces.length);
   }
-  return ids.map((id) => knownCosts.get(id) ?? null);
+  return ids.flatMap((id) => known.get(id) ?? []);
+}
+
+function detailsOf(spans: readonly Span[], prices: Prices | null): TraceDetails {
+  const { amount, missing } =
+    prices === null ? { amount: null, missing: [] } : costOfCalls(usageOfSpans(spans), prices);
+  // The reward of the application; feedback is not a part of it.
+  const rewards = findFinalReward(spans.filter((span) => feedbackFromSpan(span) === null))?.rewards ?? [];
+  const parts = rewards.length < 2 ? [] : rewards.map(({ name, value }): [string, number] => [name, value]);
+  return { cost: missing.length > 0 ? null : amount, parts: Object.fromEntries(parts) };
+}
+
+function partsOf(details: readonly TraceDetails[]): Readonly<Record<string, readonly number[]>> {
+  const names = [...new Set(details.flatMap(({ parts }) => Object.keys(parts)))].toSorted();
+  return Object.fromEntries(
+    names.map((name) => [name, details.flatMap(({ parts }) => (parts[name] === undefined ? [] : [parts[name]]))]),
+  );
 }

@@ -1,6 +1,7 @@
 import { AgentLightningError, type Clock, type Store } from '@agentlightning/core';
 import { canaryMetrics, familyMetric } from '@agentlightning/core/metrics';
 import type { DeploymentState } from '@agentlightning/core/protocol';
+import { assertDeployedNotWorse } from './assert-not-worse.ts';
 import { assessCanary, type CanaryAssessment } from './assess-canary.ts';
 import { emptyMemory, type TrialMemory } from './canary-evidence.ts';
 import type { Verdict } from './canary-verdict.ts';
@@ -39,6 +40,8 @@ interface KnownTrial {
   wholeMs: number;
   /** The minute, and the numbers of traces and scores, of the last recorded assessment. */
   recorded: string;
+  /** Whether it is not promoted, since its run is worse on held-out tasks or guards, or that is unknown. */
+  isHeld: boolean;
 }
 
 /**
@@ -65,23 +68,51 @@ export class CanaryMonitor {
     const startMs = clock.now();
     if (startMs < trial.nextMs) return false;
     const isWhole = startMs >= trial.wholeMs;
-    if (isWhole) trial.memory = { ...emptyMemory(), costs: trial.memory.costs };
+    if (isWhole) trial.memory = { ...emptyMemory(), details: trial.memory.details };
     const assessment = await assessCanary(store, deployment, state, trial.memory);
     const pauseMs = (clock.now() - startMs) / maxTimeShare;
     if (isWhole) trial.wholeMs = clock.now() + Math.max(wholeIntervalMs, pauseMs);
     trial.nextMs = clock.now() + (isWhole ? intervalMs : Math.max(intervalMs, pauseMs));
     if (assessment === null) return false;
-    const isDecided = assessment.guard !== null || (assessment.verdict === 'better' && candidate.isPromotedWhenBetter);
+    const isPromoted = assessment.verdict === 'better' && candidate.isPromotedWhenBetter && !trial.isHeld;
+    const isDecided = assessment.guard !== null || isPromoted;
     await this.#record(deployment, { trial, assessment, share: candidate.share, isLast: isDecided });
-    return isDecided && (await this.#decide(deployment, candidate.version, assessment));
+    if (!isDecided) return false;
+    if (assessment.guard === null && (await this.#isHeld(deployment, state))) {
+      trial.isHeld = true;
+      return false;
+    }
+    return await this.#decide(deployment, candidate.version, assessment);
   }
 
   #trialOf(deployment: string, version: string): KnownTrial {
     const known = this.#trials.get(deployment);
     const trial =
-      known?.version === version ? known : { version, memory: emptyMemory(), nextMs: 0, wholeMs: 0, recorded: '' };
+      known?.version === version
+        ? known
+        : { version, memory: emptyMemory(), nextMs: 0, wholeMs: 0, recorded: '', isHeld: false };
     this.#trials.set(deployment, trial);
     return trial;
+  }
+
+  /** Whether the held-out tasks or the guards of its run are against a promotion; a person may promote it all the same. */
+  async #isHeld(deployment: string, { candidate, versions }: DeploymentState): Promise<boolean> {
+    const version = versions.find((each) => each.version === candidate?.version);
+    if (candidate === null || version === undefined || candidate.isFallAccepted) return false;
+    const { store, log } = this.#options;
+    try {
+      await assertDeployedNotWorse(store, version);
+      return false;
+    } catch (error) {
+      if (!AgentLightningError.isInstance(error) || error.code !== 'CONFLICT') throw error;
+      const command = `agl deploy --to ${deployment} --promote --accept-worse --reason "<why>"`;
+      const details = { deployment, version: version.version, reason: error.message, command };
+      log.warn(
+        details,
+        'the candidate is shown to be better, and is not promoted: it may have forgotten earlier tasks',
+      );
+      return true;
+    }
   }
 
   async #decide(deployment: string, version: string, { guard, metrics }: CanaryAssessment): Promise<boolean> {

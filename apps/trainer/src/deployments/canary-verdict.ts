@@ -4,8 +4,8 @@ import type { CanaryEvidence } from './canary-evidence.ts';
 /** The quantities that the sides of a trial are compared by. */
 export const canaryMetrics = ['score', 'failures', 'latency', 'cost'] as const;
 
-/** One of {@link canaryMetrics}. */
-export type CanaryMetric = (typeof canaryMetrics)[number];
+/** One of {@link canaryMetrics}, or a part of the reward of scorers: `score/<part>`. */
+export type CanaryMetric = (typeof canaryMetrics)[number] | `score/${string}`;
 
 /** Whether a candidate is better or worse: `not-shown` with too few users or too small a difference, `unknown` without values. */
 export type Verdict = 'better' | 'worse' | 'not-shown' | 'unknown';
@@ -60,10 +60,22 @@ export function judgeCanary(evidence: CanaryEvidence, maxCostRatio: number): Can
   const failures = compareShares('failures', { live: live.failures, candidate: candidate.failures }, 'lower');
   const latency = compareScaled('latency', { live: live.latencies, candidate: candidate.latencies });
   const cost = compareScaled('cost', { live: live.costs, candidate: candidate.costs });
-  const metrics = [score, failures, latency.verdict, cost.verdict];
+  const metrics = [score, failures, latency.verdict, cost.verdict, ...compareParts(evidence)];
   const guard = guardOf(evidence, { score, failures, cost, maxCostRatio });
   const isWorse = score.verdict === 'worse' || failures.verdict === 'worse' || guard !== null;
   return { verdict: isWorse ? 'worse' : score.verdict, metrics, guard };
+}
+
+/**
+ * The parts of the reward one by one, which are shown and decide nothing: they share another 5 %, and a fall of one may be what the
+ * others gain.
+ */
+function compareParts({ live, candidate }: CanaryEvidence): readonly MetricVerdict[] {
+  const names = [...new Set([...Object.keys(live.parts), ...Object.keys(candidate.parts)])];
+  return names.map((name) => {
+    const sides = { live: live.parts[name] ?? [], candidate: candidate.parts[name] ?? [] };
+    return compareShares(`score/${name}`, sides, 'higher', alpha / names.length);
+  });
 }
 
 interface Sides<TValue> {
@@ -75,14 +87,15 @@ function compareShares(
   metric: CanaryMetric,
   { live, candidate }: Sides<number>,
   better: 'higher' | 'lower',
+  level = alpha / canaryMetrics.length,
 ): MetricVerdict {
   const outside = [...live, ...candidate].find((value) => !(value >= 0 && value <= 1));
   if (outside !== undefined) return unknown(metric, `a score is outside of 0 to 1: ${outside}`);
   if (live.length === 0 || candidate.length === 0) {
     const side = candidate.length === 0 ? 'candidate' : 'live version';
-    return unknown(metric, metric === 'score' ? `the ${side} has no scores yet` : `the ${side} has no traces yet`);
+    return unknown(metric, metric === 'failures' ? `the ${side} has no traces yet` : `the ${side} has no scores yet`);
   }
-  const { before, after, low, high } = compareSequentially(live, candidate, { alpha: alpha / canaryMetrics.length });
+  const { before, after, low, high } = compareSequentially(live, candidate, { alpha: level });
   const counts = { liveCount: before.count, candidateCount: after.count };
   const verdict = verdictOf(better === 'higher' ? { low, high } : { low: -high, high: -low });
   return { metric, verdict, live: before.mean, candidate: after.mean, ...counts, low, high, reason: '' };

@@ -11,6 +11,7 @@ import {
   readRunProgress,
 } from '@agentlightning/core/protocol';
 import { acquireRunLease } from '../run/run-lease.ts';
+import { assertDeployedNotWorse } from './assert-not-worse.ts';
 
 /** Who changes a deployment, and why. */
 export interface ChangeAuthor {
@@ -46,13 +47,25 @@ export async function promote(
  * Makes the candidate live.
  *
  * @param expected - the candidate that is meant; null for any
- * @throws AgentLightningError NOT_FOUND without a candidate, CONFLICT as {@link promote}, or for another candidate than the expected one
+ * @param isFallAccepted - whether the candidate may be worse on held-out tasks
+ * @throws AgentLightningError NOT_FOUND without a candidate, CONFLICT as {@link promote}, or for another candidate than the expected
+ *   one; as {@link assertDeployedNotWorse} for a fall that was not accepted, now or at the start of the trial
  */
 export async function promoteCandidate(
   store: Store,
   name: string,
-  { expected = null, ...author }: ChangeAuthor & { readonly expected?: string | null },
+  {
+    expected = null,
+    isFallAccepted = false,
+    ...author
+  }: ChangeAuthor & { readonly expected?: string | null; readonly isFallAccepted?: boolean },
 ): Promise<DeploymentState> {
+  const { candidate: tried, versions: known } = deploymentOf(await store.getRun(name));
+  const found = tried === null ? undefined : known.find((each) => each.version === tried.version);
+  // The run may have been evaluated since the start of the trial.
+  if (tried !== null && found !== undefined && !tried.isFallAccepted && !isFallAccepted) {
+    await assertDeployedNotWorse(store, found);
+  }
   return await update(store, name, author, ({ live, candidate, versions }) => {
     const { version } = expectedCandidate(name, candidate, expected);
     return { action: 'promote', live: version, candidate: null, version, previous: live, versions };
@@ -60,7 +73,10 @@ export async function promoteCandidate(
 }
 
 /** The part of the traffic that a candidate gets, and what ends its trial. */
-export type CanaryOptions = Pick<DeploymentCandidate, 'share' | 'isPromotedWhenBetter' | 'maxCostRatio'>;
+export type CanaryOptions = Pick<
+  DeploymentCandidate,
+  'share' | 'isPromotedWhenBetter' | 'maxCostRatio' | 'isFallAccepted'
+>;
 
 /**
  * Gives a candidate a share of the traffic, or another share. Those who have the candidate keep it when its share grows.

@@ -3,8 +3,7 @@ import { type RunWarning, type WarningName, warningThresholds } from '@agentligh
 import { mean } from '../events/mean.ts';
 import { impliedWarnings } from '../events/run-warning.ts';
 import type { StepRecord } from '../run/step-records.ts';
-import { runConditions } from './run-conditions.ts';
-import { type StepHistory, stepsText } from './step-history.ts';
+import { runConditions, type StepHistory, stepsText } from './run-conditions.ts';
 
 /** The warnings whose conditions hold after the last step, and did not hold after the step before. */
 export function diagnoseSteps(history: StepHistory): readonly RunWarning[] {

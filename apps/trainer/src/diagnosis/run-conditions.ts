@@ -2,8 +2,6 @@ import { familyMetric, familyPart, runMetrics } from '@agentlightning/core/metri
 import { type RunWarning, warningThresholds } from '@agentlightning/core/protocol';
 import { mean } from '../events/mean.ts';
 import type { StepRecord } from '../run/step-records.ts';
-import { alteredSamplingText } from './altered-sampling.ts';
-import { type StepHistory, stepsText } from './step-history.ts';
 
 /** The share of rollouts whose agents fail, above which `agent-failures` is reported. */
 export const failingShare = 0.25;
@@ -132,4 +130,29 @@ function collapseText({ steps, range: [low, high] }: StepHistory, count: number)
     `the training reward fell from ${best.reward.toFixed(2)} at step ${best.step} to ${now.toFixed(2)}` +
     (rate === undefined ? '' : `, with the learning rate ${rate}`)
   );
+}
+
+/** What altered sampling means for training, as a clause. */
+export function alteredSamplingText(counts: Readonly<Record<string, number>>): string {
+  const names = Object.entries(counts).map(
+    ([name, count]) => `\`${name}\` (${count} model ${count === 1 ? 'call' : 'calls'})`,
+  );
+  return `requests have ${names.join(' and ')}, so tokens are sampled with other probabilities than the policy's`;
+}
+
+/** The steps of a run, with its policies and range of rewards. */
+export interface StepHistory {
+  /** All finished steps, in order. */
+  readonly steps: readonly StepRecord[];
+  /** The names of the trained policies; null for the only one of a run without named policies. */
+  readonly policies: readonly (string | null)[];
+  /** The lowest and the highest reward possible. */
+  readonly range: readonly [low: number, high: number];
+  /** Parts of the reward with a negative weight, which are to fall. @default none */
+  readonly penalised?: ReadonlySet<string>;
+}
+
+/** A number of successive steps, as text. */
+export function stepsText(steps: number): string {
+  return steps === 1 ? '1 step' : `${steps} steps in a row`;
 }

@@ -1,21 +1,20 @@
 import { finalReward } from '@agentlightning/algorithms/internal';
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import { loadTasks } from '../config/load-tasks.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
 import { severalModelNames, unmatchedAgents } from '../loop/check-selectors.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { failureText } from '../rollouts/rollout-failures.ts';
 import { planRollouts } from '../rollouts/rollout-plan.ts';
+import { readConfiguredTasks } from '../runtime/read-configured-tasks.ts';
 import { withClosers } from '../session/close-all.ts';
 import { primaryReward } from '../trace/conversation.ts';
 import type { DevOptions, DevReport, DevRollout } from './dev-options.ts';
 import type { EvaluationEvent } from './evaluation-event.ts';
-import { type EvaluationSession, openEvaluationSession } from './evaluation-session.ts';
+import { type EvaluationSession, openEvaluationSession, recordEnd } from './evaluation-session.ts';
 import { type EvaluationSettings, evaluationSettings } from './evaluation-settings.ts';
 import { openSubject } from './open-subject.ts';
-import { recordEnd } from './record-end.ts';
 import { scriptedModelName, serveScript } from './scripted-endpoint.ts';
 import { trainingObstacles } from './training-obstacles.ts';
 
@@ -138,9 +137,9 @@ async function tasksOf(
   settings: EvaluationSettings,
   given: DevOptions['tasks'] = defaultTasks,
 ): Promise<readonly JsonValue[]> {
-  const { taskSchema } = settings.shared;
-  if (typeof given !== 'number') return await loadTasks(given, taskSchema);
-  if (Number.isInteger(given) && given >= 1) return (await loadTasks(settings.tasks.train, taskSchema)).slice(0, given);
+  if (typeof given !== 'number') return await readConfiguredTasks(given, settings.shared);
+  if (Number.isInteger(given) && given >= 1)
+    return (await readConfiguredTasks(settings.tasks.train, settings.shared)).slice(0, given);
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `invalid number of tasks: ${given}`,

@@ -1,6 +1,5 @@
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedRun } from '../config/resolve-run.ts';
 import type { TaskSource } from '../config/task-source.ts';
 import { collectEvaluation } from '../evaluation/collect-evaluation.ts';
@@ -8,16 +7,20 @@ import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { planRollouts } from '../rollouts/rollout-plan.ts';
 import { writeState } from '../run/run-state.ts';
 import { type MeasuredRewards, measureRewards } from '../run/stored-evaluation.ts';
+import { readConfiguredTasks } from '../runtime/read-configured-tasks.ts';
 import { withClosers } from '../session/close-all.ts';
 import { compareSubjects } from './compare-subjects.ts';
 import type { EvaluateOptions } from './evaluate-options.ts';
 import type { EvaluationEvent } from './evaluation-event.ts';
 import type { EvaluatedSubject, EvaluationReport } from './evaluation-report.ts';
-import type { EvaluationRunState } from './evaluation-run-state.ts';
-import { type EvaluationSession, openEvaluationSession } from './evaluation-session.ts';
+import {
+  type EvaluationRunState,
+  type EvaluationSession,
+  openEvaluationSession,
+  recordEnd,
+} from './evaluation-session.ts';
 import { type EvaluationSettings, evaluationSettings } from './evaluation-settings.ts';
 import { openSubject } from './open-subject.ts';
-import { recordEnd } from './record-end.ts';
 import type { Subject } from './subject.ts';
 import { summariseSubject } from './summarise-subject.ts';
 
@@ -142,7 +145,7 @@ async function tasksOf(
 ): Promise<readonly JsonValue[]> {
   const source: TaskSource | null = given ?? settings.tasks[split];
   if (source === null) throw noTasks();
-  const tasks = await loadTasks(source, settings.shared.taskSchema);
+  const tasks = await readConfiguredTasks(source, settings.shared);
   if (tasks.length === 0) throw noTasks();
   // Trainings evaluate these tasks.
   return given === undefined && split === 'validation' ? tasks.slice(0, settings.evaluation.tasks) : tasks;

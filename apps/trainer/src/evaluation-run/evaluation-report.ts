@@ -48,7 +48,10 @@ export interface EvaluationComparison {
   readonly ci95: readonly [number, number] | null;
   /** Probability of a difference at least this large by chance: paired t-test over the tasks. */
   readonly pValue: number | null;
-  /** `undecided`: too many rewards are missing, or the reward has parts that compare rollouts with each other; `not-significant`: the p-value is 5 % or more. */
+  /**
+   * `undecided`: too many rewards are missing, or the reward has parts that compare rollouts with each other;
+   * `not-significant`: the p-value is 5 % or more.
+   */
   readonly verdict: VerdictName;
   /** Parts of the reward that compare rollouts with each other, and so allow no verdict. @default none */
   readonly relativeParts?: readonly string[];

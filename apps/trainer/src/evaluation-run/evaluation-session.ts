@@ -1,6 +1,7 @@
-import type { AgentLightningError, JsonObject, JsonValue, Run, Store } from '@agentlightning/core';
+import { AgentLightningError, type JsonObject, type JsonValue, type Run, type Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
 import { findInStore, waitOptions } from '../opening/open-session.ts';
+import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import { findOrCreateRecord } from '../run/find-or-create-record.ts';
 import type { RunLease } from '../run/run-lease.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
@@ -9,7 +10,7 @@ import type { Closer } from '../session/close-all.ts';
 import { startRunner } from '../workers/start-runner.ts';
 import type { SubjectOptions } from './evaluate-options.ts';
 import type { EvaluationListener } from './evaluation-event.ts';
-import { type EvaluationRunState, initialEvaluationState, readEvaluationState } from './evaluation-run-state.ts';
+import type { EvaluatedSubject, EvaluationReport } from './evaluation-report.ts';
 import type { EvaluationSettings } from './evaluation-settings.ts';
 import { resolveSubject, type Subject } from './subject.ts';
 
@@ -103,4 +104,53 @@ function recordOf({ purpose, settings }: SessionRequest, subjects: readonly Subj
       seed,
     }),
   ) as JsonObject;
+}
+
+/**
+ * Runs the work of a session. When it fails, unfinished rollouts are cancelled and the run has the status `failed`, or
+ * `stopped` after an abort.
+ *
+ * @throws AgentLightningError CANCELLED when the run was stopped; else the error of the work
+ */
+export async function recordEnd<TResult>(
+  { store, run, signal }: Pick<EvaluationSession, 'store' | 'run' | 'signal'>,
+  work: () => Promise<TResult>,
+): Promise<TResult> {
+  try {
+    return await work();
+  } catch (error) {
+    const isStopped = signal.aborted && !AgentLightningError.isInstance(signal.reason);
+    // The error that ended the run is the one to report.
+    await cancelUnfinished(store, { runId: run.runId }).catch(() => undefined);
+    await store.updateRun(run.runId, { status: isStopped ? 'stopped' : 'failed' }).catch(() => undefined);
+    if (!isStopped) throw error;
+    throw new AgentLightningError({ code: 'CANCELLED', message: `run ${run.runId} was stopped`, cause: error });
+  }
+}
+
+/** The state of an evaluation, stored with its run. */
+export interface EvaluationRunState {
+  readonly kind: 'evaluation';
+  /** The subject of the comparison; null until evaluated. */
+  readonly before: EvaluatedSubject | null;
+  /** The evaluated subject; null until evaluated. */
+  readonly after: EvaluatedSubject | null;
+  readonly comparison: EvaluationReport['comparison'];
+}
+
+/** The state of a new evaluation. */
+export const initialEvaluationState: EvaluationRunState = {
+  kind: 'evaluation',
+  before: null,
+  after: null,
+  comparison: null,
+};
+
+/**
+ * Evaluations are not resumed: the state of an existing one is not read.
+ *
+ * @throws AgentLightningError CONFIG
+ */
+export function readEvaluationState(run: Run): EvaluationRunState {
+  throw new AgentLightningError({ code: 'CONFIG', message: `run ${run.runId} cannot be resumed as an evaluation` });
 }

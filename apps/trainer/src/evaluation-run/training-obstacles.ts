@@ -1,6 +1,6 @@
 import { transitionsFromSpans } from '@agentlightning/algorithms/internal';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { alteredSamplingText } from '../diagnosis/altered-sampling.ts';
+import { alteredSamplingText } from '../diagnosis/run-conditions.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { alteredSamplingCounts, trainableCalls } from '../rollouts/call-metrics.ts';
 

@@ -1,3 +1,4 @@
+import type { JsonValue } from '@agentlightning/core';
 import type { EvaluationPhase } from '@agentlightning/core/protocol';
 import { phaseServices, planPhase } from '../rollouts/collect-phase.ts';
 import {
@@ -22,6 +23,8 @@ export interface EvaluationOptions {
   readonly key?: string;
   /** @default `evaluation.rolloutsPerTask` */
   readonly rolloutsPerTask?: number;
+  /** @default those of the phase */
+  readonly tasks?: readonly JsonValue[];
 }
 
 /**
@@ -50,7 +53,8 @@ export function emitEvaluated(
 export async function measure(session: TrainingSession, options: EvaluationOptions): Promise<StoredEvaluation> {
   const { config, tasks, emit, emittedWarnings } = session;
   const { rolloutsPerTask = config.evaluation.rolloutsPerTask } = options;
-  const heldOut = options.phase === 'during' ? (tasks.validation ?? tasks.heldOut) : tasks.heldOut;
+  const ofPhase = options.phase === 'during' ? (tasks.validation ?? tasks.heldOut) : tasks.heldOut;
+  const { tasks: heldOut = ofPhase } = options;
   if (heldOut.length === 0) return noEvaluation(rolloutsPerTask);
   const plan = {
     ...options,

@@ -16,7 +16,7 @@ test.each([
   if ('kind' in config) throw new Error('not a training');
   const session = {
     config,
-    tasks: { train: [], heldOut: [], validation: null },
+    tasks: { train: [], heldOut: [], validation: null, guards: {} },
     policies: [{ name: null, learner: {} }] as unknown as readonly SessionPolicy[],
     emit: () => undefined,
     stepHistory: new StepRecords(),

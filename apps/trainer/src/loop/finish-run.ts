@@ -6,6 +6,7 @@ import type { RunState } from '../run/run-state.ts';
 import { summaryOf } from '../run/stored-evaluation.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { loadCheckpoint } from './checkpoints.ts';
+import { evaluateGuardsAfter } from './evaluate-guards.ts';
 import { endsWithBest, evaluateDuring, saveEvaluated } from './run-evaluations.ts';
 
 /**
@@ -23,7 +24,7 @@ export async function finishRun(session: TrainingSession, state: RunState): Prom
   const evaluated = { ...state, evaluations: [...evaluations, { step, summary: summaryOf(last) }] };
   if (bestStep(evaluated) === step) {
     emitEvaluated(session, { phase: 'after', step }, last);
-    return await saveEvaluated(session, judged(session, { ...state, after: last, finalStep: step }), 'finished');
+    return await saveJudged(session, { ...state, after: last, finalStep: step });
   }
   emitEvaluated(session, { phase: 'during', step }, last);
   return await finishWithBest(session, await saveEvaluated(session, evaluated));
@@ -43,7 +44,12 @@ async function finishWith(session: TrainingSession, state: RunState, step: numbe
   // New rollouts for a checkpoint that was selected by its earlier ones.
   const again = isLast ? {} : { key: `after-${state.finishedStep}-with-${step}`, rolloutsPerTask: samplesOf(session) };
   const after = await evaluate(session, { phase: 'after', step, ...again });
-  return await saveEvaluated(session, judged(session, { ...state, after, finalStep: step }), 'finished');
+  return await saveJudged(session, { ...state, after, finalStep: step });
+}
+
+/** Ends the run, after the evaluations of its guards by the final weights, which are served. */
+async function saveJudged(session: TrainingSession, state: RunState): Promise<RunState> {
+  return await saveEvaluated(session, judged(session, await evaluateGuardsAfter(session, state)), 'finished');
 }
 
 /** The state with the verdict, which readers of the store do not compute. */

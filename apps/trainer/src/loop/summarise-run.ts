@@ -16,6 +16,7 @@ import { overlapText, type RunTasks } from '../run/run-shape.ts';
 import type { RunState } from '../run/run-state.ts';
 import { type StoredEvaluation, summaryOf } from '../run/stored-evaluation.ts';
 import { finalConditions } from './emit-run-warnings.ts';
+import { guardTexts } from './evaluate-guards.ts';
 import { endsWithBest } from './run-evaluations.ts';
 
 /** The summary of a finished run: held-out reward before and after training, compared by task. */
@@ -103,6 +104,7 @@ function caveatsOf({
         ]
       : []),
     ...(overlap === null ? [] : [overlap]),
+    ...guardTexts(state),
   ];
 }
 

@@ -13,6 +13,7 @@ import type { RunState } from '../run/run-state.ts';
 import { isStoredSession, type TrainingSession } from '../session/training-session.ts';
 import { saveCheckpoint } from './checkpoints.ts';
 import { endStage, saveStageStart } from './end-stage.ts';
+import { evaluateGuardsBefore } from './evaluate-guards.ts';
 import { finishRun } from './finish-run.ts';
 import { evaluateBefore, evaluateDuring, isEvaluationDue, saveState } from './run-evaluations.ts';
 import { summariseRun } from './summarise-run.ts';
@@ -32,7 +33,7 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   const startedMs = systemClock.now();
   const timeEstimate = new TimeEstimate(totalSteps(config));
   let state = await saveInitialModel(session, session.state);
-  state = await evaluateBefore(session, state);
+  state = await evaluateGuardsBefore(session, await evaluateBefore(session, state));
   const sampler = createTaskSampler(session, state);
   const collector = createCollector({ ...session, state }, sampler);
   while (completionReason(state, config) === null) {

@@ -1,7 +1,6 @@
-import { AgentLightningError, type Run } from '@agentlightning/core';
+import { AgentLightningError, type JsonObject, type JsonValue, type Run } from '@agentlightning/core';
 import { backoffMs, isTransient, systemClock, withRetry } from '@agentlightning/core/internal';
 import { z } from 'zod';
-import { configurationEntries } from './configuration-entries.ts';
 import { type MetricSink, metricValues } from './metric-sink.ts';
 
 /** The tracking server of MLflow and its key. */
@@ -153,4 +152,17 @@ async function request(
     message: `the MLflow server ${url} responded to ${path.split('?')[0]} with status ${response.status}: ${text.slice(0, 300)}`,
     remedy: 'Check the address, MLFLOW_TRACKING_TOKEN and the log of the server.',
   });
+}
+
+/** A configuration as names with dots and texts: `algorithm.type`, `grpo`. Lists are JSON. */
+export function configurationEntries(config: JsonObject, prefix = ''): readonly (readonly [string, string])[] {
+  return Object.entries(config).flatMap(([name, value]) => {
+    const path = `${prefix}${name}`;
+    if (isObject(value)) return configurationEntries(value, `${path}.`);
+    return [[path, typeof value === 'string' ? value : JSON.stringify(value)] as const];
+  });
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

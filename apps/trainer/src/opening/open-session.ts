@@ -1,6 +1,5 @@
 import type { AgentLightningError, Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { loadTasks } from '../config/load-tasks.ts';
 import { groupSizeOf, needsSamplingLogprobs } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { judgeResources } from '../config/reward-definition.ts';
@@ -10,7 +9,7 @@ import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import type { Found, RunChoice } from '../run/find-or-create-record.ts';
 import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
-import { fingerprint, type RunTasks } from '../run/run-shape.ts';
+import { fingerprint, fingerprintsOf, type RunTasks } from '../run/run-shape.ts';
 import { presentConfig } from '../run/run-stages.ts';
 import { readStepRecords } from '../run/step-records.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
@@ -22,6 +21,7 @@ import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { Closer } from '../session/close-all.ts';
 import type { SessionPolicy } from '../session/session-policies.ts';
 import type { SessionData, TrainingSession } from '../session/training-session.ts';
+import { readTaskFiles } from '../stored-data/read-tasks.ts';
 import { openStoredData, type StoredData } from '../stored-data/stored-data.ts';
 import { startRunner } from '../workers/start-runner.ts';
 import { assertTrainable } from './assert-trainable.ts';
@@ -54,26 +54,31 @@ export interface OpenRun extends FoundRun {
 /** Reads the tasks, opens the store, and finds or creates the run. */
 export async function openRun(options: SessionOptions): Promise<OpenRun> {
   const { config } = options;
-  const heldOut = await loadHeldOut(config);
+  const { test, validation } = config.tasks;
+  const readHeldOut = await readTaskFiles({ heldOut: test, validation }, config.taskSchema);
+  const readGuards = await readTaskFiles(config.evaluation.guards, config.taskSchema);
   const stages = stageConfigs(config);
-  const trained = await Promise.all(stages.map((_, index) => loadTrainTasks(config, index)));
+  const readTrain = await Promise.all(
+    stages.map(async ({ tasks: { train }, taskSchema }, index) => {
+      const schema = config.stages[index]?.trainSchema ?? taskSchema;
+      return await readTaskFiles({ train }, schema);
+    }),
+  );
   const sources: TrainingSource[] = [];
+  let measured: Omit<RunTasks, 'train'> = { heldOut: [], validation: null, guards: {} };
   const found = await findInStore(options, config, async (store) => {
-    const dataUntilMs = stages.some(({ data }) => data !== null) ? await dataEndMs(store, options) : null;
+    const stored = { store, untilMs: await dataEndMs(store, options) };
+    measured = { ...(await readHeldOut(stored)), guards: await readGuards(stored) };
     for (const [index, stage] of stages.entries()) {
-      sources.push(await openSource(store, { stage, train: trained[index] ?? [], untilMs: dataUntilMs ?? 0 }));
+      const { train = [] } = (await readTrain[index]?.(stored)) ?? {};
+      sources.push(await openSource(stage, { ...stored, train }));
     }
-    const { heldOut: test, validation } = heldOut;
-    const tasks = {
-      train: sources.map(({ print }) => print),
-      heldOut: fingerprint(test),
-      validation: validation === null ? null : fingerprint(validation),
-    };
-    return await findOrCreateRun(store, { ...options, tasks, dataUntilMs });
+    const tasks = { train: sources.map(({ print }) => print), ...fingerprintsOf(measured) };
+    return await findOrCreateRun(store, { ...options, tasks, dataUntilMs: stored.untilMs });
   });
   const present = presentConfig(config, found.state);
   const { data = null, train = [] } = sources[present.stage?.index ?? 0] ?? {};
-  return { ...found, config: present, data, tasks: { ...heldOut, train } };
+  return { ...found, config: present, data, tasks: { ...measured, train } };
 }
 
 /** What a stage is trained on. */
@@ -85,17 +90,16 @@ interface TrainingSource {
 }
 
 async function openSource(
-  store: Store,
-  options: { readonly stage: ResolvedConfig; readonly train: RunTasks['train']; readonly untilMs: number },
+  stage: ResolvedConfig,
+  { store, train, untilMs }: { readonly store: Store; readonly train: RunTasks['train']; readonly untilMs: number },
 ): Promise<TrainingSource> {
-  const { stage, train, untilMs } = options;
   if (stage.data === null) return { data: null, train, print: fingerprint(train) };
   const data = await openStoredData(store, stage.data, { untilMs, reward: stage.reward });
   return { data, train: data.tasks, print: data.fingerprint };
 }
 
-/** The time until which rollouts are data of a run: that of its first start. */
-async function dataEndMs(store: Store, { resume }: Pick<RunChoice, 'resume'>): Promise<number> {
+/** The time until which rollouts are data or tasks of a run: that of its first start. */
+export async function dataEndMs(store: Store, { resume }: Pick<RunChoice, 'resume'>): Promise<number> {
   if (resume === null) return systemClock.now();
   const run = await store.getRun(resume);
   const recorded = run.config['dataUntilMs'];
@@ -213,24 +217,4 @@ function sessionData(
 export function stopwatch(earlierSeconds: number): () => number {
   const startedMs = systemClock.now();
   return () => earlierSeconds + (systemClock.now() - startedMs) / 1000;
-}
-
-/** Reads and validates the training tasks of a stage, or of a run without stages. @throws AgentLightningError TASK_FILE */
-async function loadTrainTasks(
-  { tasks, taskSchema, stages }: ResolvedConfig,
-  index: number,
-): Promise<RunTasks['train']> {
-  const { train, trainSchema } = stages[index] ?? { train: tasks.train, trainSchema: taskSchema };
-  return await loadTasks(train, trainSchema);
-}
-
-/** Reads and validates the tasks of evaluations. @throws AgentLightningError TASK_FILE */
-async function loadHeldOut({
-  tasks,
-  taskSchema,
-}: Pick<ResolvedConfig, 'tasks' | 'taskSchema'>): Promise<Omit<RunTasks, 'train'>> {
-  return {
-    heldOut: await loadTasks(tasks.test, taskSchema),
-    validation: tasks.validation === null ? null : await loadTasks(tasks.validation, taskSchema),
-  };
 }

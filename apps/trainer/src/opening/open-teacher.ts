@@ -4,8 +4,7 @@ import { readSecret, secretText } from '@agentlightning/core/settings';
 import type { CreateModelOptions, RuntimeCapabilities, TrainableModel } from '@agentlightning/core/training-runtime';
 import { environmentVariables } from '../config/environment.ts';
 import { qualifiedRunId, stagedPolicy, teacherName } from '../config/model-name.ts';
-import { policyKey } from '../config/policies.ts';
-import { findTeachers } from '../run/find-teachers.ts';
+import { findTeachers, teacherKey } from '../run/find-teachers.ts';
 import type { TeacherCheckpoint } from '../run/teacher-checkpoint.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { assertOfProject, type ModelSource } from '../session/open-models.ts';
@@ -88,10 +87,7 @@ async function openExternal(
   const base = chooseBaseModel('run' in teacher ? (checkpoint?.baseModel ?? ownBase) : teacher.model, capabilities);
   assertSameTokenizer(base, ownBase, capabilities);
   if (checkpoint !== null) assertOfProject(checkpoint.uri, config.project);
-  const modelId = teacherName(
-    qualifiedRunId(run.runId, config.project),
-    stagedPolicy(policy.name, config.stage?.index ?? 0),
-  );
+  const modelId = teacherName(qualifiedRunId(run.runId, config.project), stagedPolicy(policy.name, config.stage));
   const shape = checkpoint === null ? {} : shapeOf(checkpoint);
   const scorer = await runtime.createModel({ baseModel: base, modelId, seed: state.seed, ...shape });
   return { base, scorer };
@@ -102,7 +98,7 @@ async function checkpointOf(
   policy: ServedSessionPolicy,
   { state, store, config }: TeacherRequest,
 ): Promise<TeacherCheckpoint | null> {
-  const key = policyKey(policy);
+  const key = teacherKey(policy, config);
   return state.teachers?.[key] ?? (await findTeachers(store, config))[key] ?? null;
 }
 

@@ -26,14 +26,24 @@ export type FoundSearch = Found<SearchRunState>;
  */
 export async function findOrCreateSearch(
   store: Store,
-  { config, tasks, ...choice }: RunChoice & { readonly config: ResolvedPromptSearch; readonly tasks: SearchTasks },
+  {
+    config,
+    tasks,
+    untilMs,
+    ...choice
+  }: RunChoice & {
+    readonly config: ResolvedPromptSearch;
+    readonly tasks: SearchTasks;
+    /** The end of the traces that are tasks. */
+    readonly untilMs: number;
+  },
 ): Promise<FoundSearch> {
   const { name, seed } = config.shared;
   const limits = limitsOf(config);
   return await findOrCreateRecord(store, choice, {
     name,
     shape: searchShape(config, tasks),
-    config: recordedConfig(config),
+    config: { ...recordedConfig(config), dataUntilMs: untilMs },
     initial: initialSearchState({ seed, measuredOn: tasks.test.length === 0 ? 'validation' : 'test' }),
     read: readSearchState,
     resumedState: (state, status) => {

@@ -1,15 +1,15 @@
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { judgeResources } from '../config/reward-definition.ts';
 import type { TrainingListener } from '../events/training-listener.ts';
-import { findInStore, type SessionOptions, stopwatch, waitOptions } from '../opening/open-session.ts';
+import { dataEndMs, findInStore, type SessionOptions, stopwatch, waitOptions } from '../opening/open-session.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { storeChecks } from '../runtime/wait-for-store.ts';
 import { watchHealth } from '../runtime/watch-health.ts';
+import { readTaskFiles } from '../stored-data/read-tasks.ts';
 import { startRunner } from '../workers/start-runner.ts';
 import { type FoundSearch, findOrCreateSearch } from './find-or-create-search.ts';
 import { openSearchModel } from './open-search-model.ts';
@@ -31,14 +31,16 @@ export interface OpenSearch extends FoundSearch {
 /** Reads the tasks, opens the store, and finds or starts the search. */
 export async function openSearch(options: SearchOptions): Promise<OpenSearch> {
   const { config } = options;
-  const { taskSchema } = config.shared;
-  const tasks: SearchTasks = {
-    train: await loadTasks(config.tasks.train, taskSchema),
-    validation: await loadTasks(config.tasks.validation, taskSchema),
-    test: config.tasks.test === null ? [] : await loadTasks(config.tasks.test, taskSchema),
+  const readStored = await readTaskFiles(config.tasks, config.shared.taskSchema);
+  let tasks: SearchTasks = { train: [], validation: [], test: [] };
+  const find = async (store: Store): Promise<FoundSearch> => {
+    const untilMs = await dataEndMs(store, options);
+    const read = await readStored({ store, untilMs });
+    tasks = { ...read, test: read.test ?? [] };
+    return await findOrCreateSearch(store, { ...options, tasks, untilMs });
   };
-  const find = (store: Store): Promise<FoundSearch> => findOrCreateSearch(store, { ...options, tasks });
-  return { tasks, ...(await findInStore(options, config.shared, find)) };
+  const found = await findInStore(options, config.shared, find);
+  return { tasks, ...found };
 }
 
 /** Opens model, gateway, runner and optimiser for a search. */

@@ -19,3 +19,8 @@ export function rolloutReward(
 export function meanReward(rollouts: readonly FinishedRollout[], definition: RewardDefinition): number | null {
   return mean(rollouts.flatMap((rollout) => rolloutReward(rollout, definition) ?? []));
 }
+
+/** Whether two rollouts of a group have different rewards: otherwise comparing them has no result. */
+export function hasLearningSignal(rollouts: readonly FinishedRollout[], reward: RewardDefinition): boolean {
+  return new Set(rollouts.flatMap((rollout) => rolloutReward(rollout, reward) ?? [])).size > 1;
+}

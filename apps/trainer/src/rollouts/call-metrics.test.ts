@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentlightning/core';
 import { aCollectedRollout, aModelCallSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import { alteredSamplingText } from '../diagnosis/altered-sampling.ts';
+import { alteredSamplingText } from '../diagnosis/run-conditions.ts';
 import { callMetrics, overriddenSampling } from './call-metrics.ts';
 
 const response = (tokens: number, finishReason: string) => ({

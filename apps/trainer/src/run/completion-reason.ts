@@ -6,8 +6,8 @@ import { stageResults } from './run-stages.ts';
 import type { RunState } from './run-state.ts';
 
 /**
- * Why a training run is complete, or its present stage; null while steps remain. The current configuration decides, so a finished run continues
- * when it is resumed with more steps or another goal.
+ * Why a training run is complete, or its present stage; null while steps remain. The current configuration decides, so a finished
+ * run continues when it is resumed with more steps or another goal.
  *
  * It keeps its status and result until runtime and models are open, so that a missing checkpoint or runtime does not affect it.
  * The evaluation at its former end becomes an intermediate one and is not repeated. A learning rate that decays does so towards

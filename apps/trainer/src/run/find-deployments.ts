@@ -9,7 +9,7 @@ export interface FoundDeployment {
 
 /** The deployments of a store, newest first. */
 export async function findDeployments(store: Store): Promise<readonly FoundDeployment[]> {
-  const { items } = await store.queryRuns();
+  const { items } = await store.queryRuns({ kind: 'deployment' });
   return items.flatMap((run) => {
     const state = readDeployment(run);
     return state === null ? [] : [{ name: run.runId, state }];

@@ -27,20 +27,20 @@ export async function findOrCreateRun(
   {
     config,
     tasks,
-    dataUntilMs = null,
+    dataUntilMs,
     ...choice
   }: RunChoice & {
     readonly config: ResolvedConfig;
     readonly tasks: TaskFingerprints;
-    /** The time until which rollouts are data of the run. @default null, for a run that collects rollouts */
-    readonly dataUntilMs?: number | null;
+    /** The end of the rollouts that are data or tasks of the run, in Unix milliseconds. */
+    readonly dataUntilMs: number;
   },
 ): Promise<FoundRun> {
   const origins = await originsOf(store, choice, config);
   return await findOrCreateRecord(store, choice, {
     name: config.name,
     shape: rolloutShape(config, tasks),
-    config: { ...recordedConfig(config), ...(dataUntilMs === null ? {} : { dataUntilMs }) },
+    config: { ...recordedConfig(config), dataUntilMs },
     initial: { ...initialRunState(config), ...origins },
     read: (run) => readRunState(run, config.dataDir),
     resumedState: (state, status) =>
@@ -62,7 +62,8 @@ async function originsOf(
   // A process that was killed while it created a run leaves an empty state.
   if (resume !== null && Object.keys((await store.getRun(resume)).state).length > 0) return { from: null };
   const { from } = config.checkpoints;
-  const [teachers = {}] = await Promise.all(stageConfigs(config).map((stage) => findTeachers(store, stage)));
+  const found = await Promise.all(stageConfigs(config).map((stage) => findTeachers(store, stage)));
+  const teachers = Object.assign({}, ...found) as Awaited<ReturnType<typeof findTeachers>>;
   return {
     from: from === null ? null : await findWarmStart(store, from, config),
     ...(Object.keys(teachers).length === 0 ? {} : { teachers }),
@@ -82,6 +83,7 @@ function atCheckpoint(state: RunState, config: ResolvedConfig): RunState {
     warnings: state.warnings.filter(({ step }) => step <= finishedStep),
     after: null,
     verdict: null,
+    ...(state.guards === undefined ? {} : { guards: withoutAfter(state.guards) }),
     finalStep: null,
     passRates: { ...state.passRates, current: state.passRates.saved },
     taskTrials: { ...state.taskTrials, current: state.taskTrials.saved },
@@ -92,10 +94,16 @@ function recordedStage({ train, trainSchema: _schema, ...settings }: ResolvedCon
   return { ...settings, train: recordedSource(train) } as unknown as JsonObject;
 }
 
+function withoutAfter(guards: NonNullable<RunState['guards']>): NonNullable<RunState['guards']> {
+  const entries = Object.entries(guards).map(([name, { before }]) => [name, { before, after: null, verdict: null }]);
+  return Object.fromEntries(entries);
+}
+
 /** The configuration without functions, schemas, keys and passwords, as the store keeps it. */
 export function recordedConfig(config: ResolvedConfig): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
-  const { runtime, tasks, storeUrl, gateway, stages, stage: _stage, ...plain } = known;
+  const { runtime, tasks, storeUrl, gateway, evaluation, stages, stage: _stage, ...plain } = known;
+  const guards = Object.entries(evaluation.guards).map(([name, source]) => [name, recordedSource(source)]);
   return JSON.parse(
     JSON.stringify({
       ...plain,
@@ -103,6 +111,7 @@ export function recordedConfig(config: ResolvedConfig): JsonObject {
       gateway: { ...gateway, url: gateway.url === null ? null : addressText(gateway.url) },
       runtime: recordedRuntime(runtime),
       ...(stages.length === 0 ? {} : { stages: stages.map(recordedStage) }),
+      evaluation: { ...evaluation, guards: Object.fromEntries(guards) },
       tasks: {
         train: recordedSource(tasks.train),
         test: recordedSource(tasks.test),

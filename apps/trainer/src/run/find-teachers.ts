@@ -2,6 +2,7 @@ import { createAlgorithm } from '@agentlightning/algorithms';
 import { parseAlgorithmOptions } from '@agentlightning/algorithms/internal';
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import type { Teacher } from '@agentlightning/core/algorithm';
+import { stagedPolicy } from '../config/model-name.ts';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import { learnerOf } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
@@ -16,8 +17,13 @@ export function teacherOf(policy: ResolvedPolicy): Teacher | null {
   return learnerOf(policy, policyKey(policy))?.teacher ?? null;
 }
 
+/** The key of a teacher in the state of a run: the policy, and the stage where a run has several. */
+export function teacherKey({ name }: Pick<ResolvedPolicy, 'name'>, { stage }: Pick<ResolvedConfig, 'stage'>): string {
+  return policyKey({ name: stagedPolicy(name, stage) });
+}
+
 /**
- * Finds the checkpoints of other runs that the policies of a configuration learn from, by policy.
+ * Finds the checkpoints of other runs that the policies of a configuration learn from, by {@link teacherKey}.
  *
  * @throws AgentLightningError NOT_FOUND without the run or the checkpoint, CONFIG when the run is a prompt search, or several policies
  *   could be meant
@@ -30,7 +36,7 @@ export async function findTeachers(
   for (const policy of config.policies) {
     const teacher = teacherOf(policy);
     if (teacher === null || typeof teacher === 'string' || !('run' in teacher)) continue;
-    found[policyKey(policy)] = await findTeacher(store, teacher.run, { policy, dataDir: config.dataDir });
+    found[teacherKey(policy, config)] = await findTeacher(store, teacher.run, { policy, dataDir: config.dataDir });
   }
   return found;
 }

@@ -12,6 +12,8 @@ export interface RunTasks {
   readonly heldOut: readonly JsonValue[];
   /** For evaluations during training; null evaluates on the held-out tasks. */
   readonly validation: readonly JsonValue[] | null;
+  /** Of `evaluation.guards`, by name. */
+  readonly guards: Readonly<Record<string, readonly JsonValue[]>>;
 }
 
 /** The results of {@link fingerprint} for {@link RunTasks}. */
@@ -20,10 +22,11 @@ export interface TaskFingerprints {
   readonly train: readonly string[];
   readonly heldOut: string;
   readonly validation: string | null;
+  readonly guards: string;
 }
 
 /** The number of held-out tasks that are trained on, or that select the checkpoint, as a clause; null for none. */
-export function overlapText({ train, heldOut, validation }: RunTasks): string | null {
+export function overlapText({ train, heldOut, validation, guards }: RunTasks): string | null {
   const counts = [
     { count: sharedTasks(heldOut, train), text: `of ${heldOut.length} test tasks are training tasks` },
     {
@@ -31,6 +34,10 @@ export function overlapText({ train, heldOut, validation }: RunTasks): string | 
       text: `of ${validation?.length} validation tasks are training tasks`,
     },
     { count: sharedTasks(heldOut, validation ?? []), text: `of ${heldOut.length} test tasks are validation tasks` },
+    ...Object.entries(guards).map(([name, tasks]) => ({
+      count: sharedTasks(tasks, train),
+      text: `of ${tasks.length} tasks of the guard ${name} are training tasks`,
+    })),
   ];
   const texts = counts.flatMap(({ count, text }) => (count === 0 ? [] : [`${count} ${text}`]));
   return texts.length === 0 ? null : texts.join(' and ');
@@ -84,6 +91,7 @@ export function rolloutShape(config: ResolvedConfig, tasks: TaskFingerprints): J
     ...(config.policies.some(({ name }) => name !== null) ? { policies: policiesText(config) } : {}),
     'tasks.test': tasks.heldOut,
     'tasks.validation': tasks.validation ?? 'none',
+    'evaluation.guards': tasks.guards,
   };
 }
 
@@ -136,6 +144,22 @@ export function assertSameShape(run: Run, shape: JsonObject): void {
     message: `run ${run.runId} cannot be resumed with different rollouts: ${changes.join('; ')}`,
     remedy: 'Restore the settings, or start a new run. Steps, the learning rate and limits may change.',
   });
+}
+
+/** The fingerprints of the tasks of evaluations. */
+export function fingerprintsOf({
+  heldOut,
+  validation,
+  guards,
+}: Omit<RunTasks, 'train'>): Omit<TaskFingerprints, 'train'> {
+  return {
+    heldOut: fingerprint(heldOut),
+    validation: validation === null ? null : fingerprint(validation),
+    guards:
+      Object.entries(guards)
+        .map(([name, tasks]) => `${name}: ${fingerprint(tasks)}`)
+        .join(', ') || 'none',
+  };
 }
 
 /** The number of tasks, with a digest of their content. */

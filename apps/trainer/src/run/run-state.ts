@@ -2,6 +2,7 @@ import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/
 import { parse } from '@agentlightning/core/internal';
 import {
   type CompletionReason,
+  completionReasons,
   type EvaluationSummary,
   evaluationSummarySchema,
   type PublicationRecord,
@@ -34,7 +35,7 @@ export interface RunState {
   readonly steps: number | null;
   /** The checkpoint of another run that the run began with; null when it began with the base model. */
   readonly from: WarmStart | null;
-  /** The checkpoints of other runs that the policies learn from, by policy, as they were when the run began. @default {} */
+  /** The checkpoints of other runs that the policies learn from, by policy and stage, as they were when the run began. @default {} */
   readonly teachers?: Readonly<Record<string, TeacherCheckpoint>>;
   /** The last finished training step; 0 before the first. */
   readonly finishedStep: number;
@@ -50,6 +51,8 @@ export interface RunState {
   readonly finalStep: number | null;
   /** The comparison of `before` and `after`; absent or null until the run has finished, and in older states. */
   readonly verdict?: VerdictName | null;
+  /** The evaluations of `evaluation.guards`, by name. @default absent in older states, and without guards */
+  readonly guards?: Readonly<Record<string, GuardState>>;
   /** Held-out reward during training, by finished step, in order. With validation tasks it is of these, from step 0. */
   readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
   /** Mean training reward of each finished step, in order. */
@@ -97,6 +100,21 @@ const vendorState: z.ZodType<VendorState> = z.object({
   model: z.string().nullable(),
 });
 
+/** The evaluations of a guard; null until measured. */
+export interface GuardState {
+  readonly before: StoredEvaluation;
+  /** Of the final checkpoint. */
+  readonly after: StoredEvaluation | null;
+  /** The comparison of both. */
+  readonly verdict: VerdictName | null;
+}
+
+const guardState: z.ZodType<GuardState> = z.object({
+  before: storedEvaluationSchema,
+  after: storedEvaluationSchema.nullable(),
+  verdict: z.enum(verdictNames).nullable(),
+});
+
 /** The checkpoints of a step: one for each trained policy, by policy name. */
 export interface SavedStep {
   readonly step: number;
@@ -133,7 +151,7 @@ const savedStep: z.ZodType<SavedStep> = z.union([
 const stageRecord: z.ZodType<StageRecord> = z.object({
   firstStep: z.int().min(0),
   start: savedStep.nullable(),
-  ended: z.enum(['goal', 'warning', 'patience', 'steps']).nullable(),
+  ended: z.enum(completionReasons).nullable(),
 });
 
 const noEffort: RunEffort = { seconds: 0, trainingTokens: 0 };
@@ -151,6 +169,7 @@ const runState: z.ZodType<RunState> = z.object({
   // Absent in older states.
   finalStep: z.int().nullable().default(null),
   verdict: z.enum(verdictNames).nullable().exactOptional(),
+  guards: z.record(z.string(), guardState).exactOptional(),
   evaluations: z.array(z.object({ step: z.int(), summary: evaluationSummarySchema })),
   rewardCurve: z.array(z.number()),
   // Absent in older states.

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { randomApiKey, writeKeyFile } from '@agentlightning/runtime/internal/serving';
 import { type LaunchedRuntime, launchRuntime, type RuntimeCommand } from './launch-runtime.ts';
-import { resolutionFlags } from './resolution-flags.ts';
 
 /** A runtime that is a program of a package. */
 export interface NodeRuntime
@@ -35,4 +34,12 @@ export async function launchNodeRuntime({ entry, flags, ...command }: NodeRuntim
   } finally {
     await rm(keyFolder, { recursive: true, force: true });
   }
+}
+
+/** The flags of this process that affect module resolution. Others, such as `--eval`, do not apply to its child processes. */
+export function resolutionFlags(flags: readonly string[]): readonly string[] {
+  return flags.flatMap((flag, index) => {
+    if (flag.startsWith('--conditions=')) return [flag];
+    return flag === '--conditions' || flag === '-C' ? flags.slice(index, index + 2) : [];
+  });
 }

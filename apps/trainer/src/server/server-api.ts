@@ -53,6 +53,7 @@ export class ServerApi {
       train: [await dataSets.fingerprint(train)],
       heldOut: await dataSets.fingerprint(test),
       validation: null,
+      guards: 'none',
     };
     queue.assertSpace();
     await this.#assertNew(runId);

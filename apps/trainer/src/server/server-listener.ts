@@ -5,8 +5,7 @@ import { errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
 import type { StoreHandler } from '@agentlightning/store';
 import { getRequestListener } from '@hono/node-server';
 import type { DashboardSessions } from './dashboard-sessions.ts';
-import type { HttpApplication, ProjectApplications } from './project-applications.ts';
-import type { ServerProjects } from './server-projects.ts';
+import type { HttpApplication, ProjectApplications, ServerProjects } from './server-projects.ts';
 
 /** Options of {@link createServerListener}. */
 export interface ServerListenerOptions {

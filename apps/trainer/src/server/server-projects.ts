@@ -1,5 +1,4 @@
-import type { Run } from '@agentlightning/core';
-import { AgentLightningError, type Clock, type JsonObject, NotFoundError } from '@agentlightning/core';
+import { AgentLightningError, type Clock, type JsonObject, NotFoundError, type Run } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
 import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import { type AttemptTokens, defaultProject } from '@agentlightning/core/protocol';
@@ -15,7 +14,6 @@ import { TrainingMetrics } from '../metrics/training-metrics.ts';
 import { auditRun } from '../rewards/audit-run.ts';
 import type { DashboardSessions } from './dashboard-sessions.ts';
 import { DataSets } from './data-sets.ts';
-import type { ProjectApplications } from './project-applications.ts';
 import { type RunSettings, resolveRunSettings, runSettings } from './run-config.ts';
 import { RunQueue } from './run-queue.ts';
 import { type RunRequest, readRunRequest } from './run-request.ts';
@@ -254,4 +252,17 @@ function countRuns(registry: Registry, read: () => Promise<readonly Run[]>): voi
       for (const { status } of runs) this.inc({ status });
     },
   });
+}
+
+/** An HTTP application. */
+export interface HttpApplication {
+  fetch(request: Request, env?: object): Response | Promise<Response>;
+}
+
+/** The applications of a project behind the one port. */
+export interface ProjectApplications {
+  readonly server: HttpApplication;
+  readonly store: HttpApplication;
+  readonly gateway: HttpApplication;
+  readonly dashboard: HttpApplication;
 }

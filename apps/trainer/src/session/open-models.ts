@@ -57,7 +57,7 @@ export async function openModel(
     ...(initialCheckpoint === undefined ? {} : { initialCheckpoint }),
   };
   const qualifiedId = qualifiedRunId(run.runId, config.project);
-  const name = stagedPolicy(policy.name, config.stage?.index ?? 0);
+  const name = stagedPolicy(policy.name, config.stage);
   const modelId = modelName({ runId: qualifiedId, policy: name, naming: state.modelNaming });
   const modelOptions = modelOptionsOf(config.runtime, hasValueHead);
   const { model, hasOrigin } = await createModel(source, { ...origin, modelId, ...modelOptions });

@@ -52,17 +52,26 @@ const maxReported = 20;
  * @throws AgentLightningError TASK_FILE that names file and line of the first {@link maxReported} invalid lines
  */
 export async function readDataFile(file: string): Promise<DataFile> {
-  const text = await readText(file);
+  return parseDataLines(await readText(file), file);
+}
+
+/**
+ * The examples in the text of a file or of a data set.
+ *
+ * @param source - its name, for errors
+ * @throws AgentLightningError TASK_FILE as {@link readDataFile}
+ */
+export function parseDataLines(text: string, source: string): DataFile {
   const problems: string[] = [];
   const groups = text.split('\n').flatMap((line, index): readonly DataGroup[] => {
     if (line.trim() === '' || problems.length >= maxReported) return [];
     const group = groupOf(line);
     if (typeof group !== 'string') return [group];
-    problems.push(`${file}:${index + 1}: ${group}`);
+    problems.push(`${source}:${index + 1}: ${group}`);
     return [];
   });
   if (problems.length > 0) throw dataError(problems.join('\n'));
-  if (groups.length === 0) throw dataError(`${file} has no example`);
+  if (groups.length === 0) throw dataError(`${source} has no example`);
   return { groups, digest: createHash('sha256').update(text).digest('hex') };
 }
 

@@ -6,12 +6,14 @@ import { modelCallAttributes } from '@agentlightning/core/internal';
 import { modelCallFromSpan, rewardFromSpan } from '@agentlightning/core/spans';
 import { defaultRolloutConfig } from '@agentlightning/core/store';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { dataText, type ResolvedData, sinceMs } from '../config/sections/data-config.ts';
+import { dataText, type ResolvedData } from '../config/sections/data-config.ts';
+import { sinceMs } from '../config/sections/since.ts';
 import { type FinishedRollout, readFinishedRollouts } from '../results/finished-rollout.ts';
 import { rolloutReward } from '../results/rollout-reward.ts';
-import { type DataGroup, readDataFile } from './data-file.ts';
+import { type DataFile, type DataGroup, parseDataLines, readDataFile } from './data-file.ts';
 import { encodeConversation, rewardSpan } from './encode-conversation.ts';
 import type { ForcedEndpoint } from './forced-call.ts';
+import { jsonLines, readDataset } from './named-dataset.ts';
 
 /** How groups are read. */
 export interface ReadOptions {
@@ -47,14 +49,16 @@ export async function openStoredData(
   data: ResolvedData,
   options: { readonly untilMs: number } & Pick<ResolvedConfig, 'reward'>,
 ): Promise<StoredData> {
-  return data.type === 'file' ? await openFile(data.file) : await openRollouts(store, data, options);
+  if (data.type === 'run') return await openRollouts(store, data, options);
+  if (data.type === 'file') return openExamples(data.file, await readDataFile(data.file));
+  const lines = jsonLines(await readDataset(store, data.dataset, data.part));
+  return openExamples(data.dataset, parseDataLines(lines, data.dataset));
 }
 
 /** Maximum number of groups of a file that are kept encoded, to bound memory. */
 const maxCached = 4096;
 
-async function openFile(file: string): Promise<StoredData> {
-  const { groups, digest } = await readDataFile(file);
+function openExamples(file: string, { groups, digest }: DataFile): StoredData {
   // Encoded once, not in every epoch.
   const cache = new Map<number, readonly FinishedRollout[]>();
   return {

@@ -19,6 +19,45 @@ export function codeTasks(count: number): readonly CodeTask[] {
   }));
 }
 
+/** Codes that nothing but the feedback of a kind has. */
+export interface CodeKind {
+  readonly question: (part: string) => string;
+  /** What the feedback on an attempt says. */
+  readonly feedback: (code: string) => string;
+  /** Says the code: 1 for all letters, 0 for anything less. */
+  readonly agent: TinyAgent<CodeTask>;
+}
+
+/** The feedback is a message of the application. */
+export const toldCodes: CodeKind = {
+  question: (part) => `Code of ${part}?`,
+  feedback: (code) => code,
+  agent: async (task, episode) => {
+    const { text } = await episode.ask(messagesOf(toldCodes, task), [], codeLength);
+    episode.tell(task.code);
+    return text === task.code ? 1 : 0;
+  },
+};
+
+/** The feedback is the error of a tool that a wrong code has called; a right one has no feedback. */
+export const shelfCodes: CodeKind = {
+  question: (part) => `Open shelf ${part}!`,
+  feedback: (code) => `shelf: not ${code}`,
+  agent: async (task, episode) => {
+    const { text } = await episode.ask(messagesOf(shelfCodes, task), [], codeLength);
+    const isRight = text === task.code;
+    episode.tool(isRight, { name: 'shelf', result: isRight ? 'open' : `not ${task.code}` });
+    return isRight ? 1 : 0;
+  },
+};
+
+function messagesOf(
+  { question }: CodeKind,
+  { part }: CodeTask,
+): readonly { readonly role: 'user'; readonly content: string }[] {
+  return [{ role: 'user', content: question(part) }];
+}
+
 /** Letters without a pattern (murmur3's finaliser), so that one does not give away the next. */
 function codeOf(seed: number): string {
   return Array.from({ length: codeLength }, (_, place) =>
@@ -32,22 +71,13 @@ function mixed(value: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-export const questionOf = ({ part }: Pick<CodeTask, 'part'>): string => `Code of ${part}?`;
-
 /** How feedback enters the prompt of the teacher. */
 export const hintTemplate = ' {feedback}';
 
-/** Says the code: 1 for all letters, 0 for anything less. The feedback is the code. */
-export const codeAgent: TinyAgent<CodeTask> = async (task, episode) => {
-  const { text } = await episode.ask([{ role: 'user', content: questionOf(task) }], [], codeLength);
-  episode.tell(task.code);
-  return text === task.code ? 1 : 0;
-};
-
-/** Teaches a model to repeat a code that follows the question, and to guess without one. */
+/** Teaches a model to repeat a code in feedback that follows the question, and to guess without one. */
 export async function learnToFollow(
   engine: ModelEngine,
-  { steps, seed }: { readonly steps: number; readonly seed: number },
+  { kind, steps, seed }: { readonly kind: CodeKind; readonly steps: number; readonly seed: number },
 ): Promise<void> {
   for (let step = 1; step <= steps; step += 1) {
     const data = Array.from({ length: 64 }, (_, index) => {
@@ -55,11 +85,26 @@ export async function learnToFollow(
       const part = String.fromCharCode(78 + (draw % 12));
       const code = codeOf(1000 + (draw >>> 3));
       const hint =
-        index % 4 === 0 ? '' : hintTemplate.replace('{feedback}', `Feedback on an earlier attempt:\n${code}`);
+        index % 4 === 0
+          ? ''
+          : hintTemplate.replace('{feedback}', `Feedback on an earlier attempt:\n${kind.feedback(code)}`);
       // After wrong letters as well, as a policy says them.
       const wrong = index % 2 === 0 ? (draw >>> 8) % codeLength : 0;
-      return datumOf(`${questionOf({ part })}${hint}`, { code, prefix: codeOf(draw >>> 5).slice(0, wrong) });
+      return datumOf(`${kind.question(part)}${hint}`, { code, prefix: codeOf(draw >>> 5).slice(0, wrong) });
     });
+    await engine.forwardBackward(data, { name: 'cross_entropy', parameters: {} });
+    await engine.optimStep({ learningRate: 3e-3, beta2: 0.99 });
+  }
+  await engine.publishWeights();
+}
+
+/** Teaches a model the codes of tasks: a teacher that needs no feedback. */
+export async function learnCodes(
+  engine: ModelEngine,
+  { kind, tasks, steps }: { readonly kind: CodeKind; readonly tasks: readonly CodeTask[]; readonly steps: number },
+): Promise<void> {
+  const data = tasks.map(({ part, code }) => datumOf(kind.question(part), { code, prefix: '' }));
+  for (let step = 1; step <= steps; step += 1) {
     await engine.forwardBackward(data, { name: 'cross_entropy', parameters: {} });
     await engine.optimStep({ learningRate: 3e-3, beta2: 0.99 });
   }

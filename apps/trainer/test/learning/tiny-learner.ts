@@ -77,11 +77,15 @@ export class Episode {
     return { text: content ?? '', toolArguments: toolCalls[0]?.function.arguments ?? null, message };
   }
 
-  /** A tool call that worked or failed, as adapters record it. */
-  tool(isFine: boolean): void {
+  /** A tool call that worked or failed, as adapters record it. @param result - what it returned. @default nothing */
+  tool(
+    isFine: boolean,
+    { name = 'count_stock', result = null }: { readonly name?: string; readonly result?: string | null } = {},
+  ): void {
     const attributes = {
       [agentLightningAttributes.stepKind]: 'tool-call',
-      [genAiAttributes.toolName]: 'count_stock',
+      [genAiAttributes.toolName]: name,
+      ...(result === null ? {} : { [genAiAttributes.toolCallResult]: result }),
     };
     const status = { code: isFine ? ('OK' as const) : ('ERROR' as const), message: null };
     this.#add(aSpan({ attributes, status, sequenceId: this.#next, rolloutId: this.#rolloutId }));

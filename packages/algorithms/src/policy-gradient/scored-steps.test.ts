@@ -75,6 +75,22 @@ describe('a sampler correction', () => {
     for (const weight of weights([stale, stale, fresh, fresh])) expect(weight).toBeCloseTo(first ?? 0, 6);
   });
 
+  test('says how far the sampler was for the tokens of the weights in training, apart from older ones', () => {
+    const calls = [
+      { promptTokenIds: [1], responseTokenIds: [10], policyVersion: 1 },
+      { promptTokenIds: [1, 10, 2], responseTokenIds: [11, 12], policyVersion: 2 },
+    ];
+    const rollouts = [1, 0].map((reward, index) => aCollectedRollout({ rolloutId: `ro-${index}`, reward, calls }));
+    const twoVersions = [{ groupId: 'gr-1', rollouts }];
+    const shifts = [Math.log(8), Math.log(2), Math.log(2)];
+    const current = corrected()
+      .scoring?.(twoVersions, context)
+      ?.data.map(({ samplingLogprobs }) => samplingLogprobs.map((own, token) => own + (shifts[token] ?? 0)));
+    const { metrics } = corrected().planStep(twoVersions, { ...context, scores: { current: current ?? [] } });
+    expect(metrics['sampler/logprob_gap']).toBeCloseTo((Math.log(8) + 2 * Math.log(2)) / 3, 5);
+    expect(metrics['sampler/current_logprob_gap']).toBeCloseTo(Math.log(2), 5);
+  });
+
   test('says how far the sampler was', () => {
     const { metrics } = planShifted(corrected(), (index) => (index === 0 ? 0 : Math.log(4)));
     const k3 = (4 - 1 - Math.log(4)) / 2;

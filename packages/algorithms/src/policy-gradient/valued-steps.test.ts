@@ -84,6 +84,15 @@ test('what was foreseen is still sent: the value head learns from it', () => {
   expect(dataOf(plan).map(({ advantages }) => [...advantages])).toEqual([[0, 0]]);
 });
 
+test('an overlong rollout loses reward before the value head is asked how much was foreseen', () => {
+  const algorithm = ppo({ ...plain, overlongPenalty: { maxTokens: 10, bufferTokens: 4 } });
+  const rollout = aCollectedRollout({ reward: 1, calls: [{ responseTokenIds: Array.from({ length: 8 }, () => 10) }] });
+  const plan = planWith(algorithm, [{ groupId: 'gr-1', rollouts: [rollout] }], { value: 0.25 });
+  // 1 less a penalty of 0.5, and 0.25 was foreseen.
+  expect(dataOf(plan).map(({ advantages }) => [...advantages])).toEqual([Array.from({ length: 8 }, () => 0.25)]);
+  expect(plan.metrics['reward/mean']).toBe(1);
+});
+
 test('an algorithm that compares rollouts needs no value head, and sends nothing for one', () => {
   expect(grpo().needsValueHead).toBeUndefined();
   const [datum] = dataOf(grpo().planStep([aCollectedGroup([1, 0])], context));

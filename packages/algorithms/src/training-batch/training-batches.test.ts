@@ -184,6 +184,14 @@ describe('several batches', () => {
     );
   });
 
+  test('are filled to the token limit', () => {
+    const rollouts = [8, 8, 8, 8].map((sampled, index) => scored(`ro-${index}`, [[sampled]], 1));
+    const [{ data: [datum] = [] } = { data: [] }] = trainingBatches(rollouts, options);
+    const length = datum?.tokenIds.length ?? 0;
+    const batches = trainingBatches(rollouts, { ...options, maxBatchTokens: 2 * length });
+    expect(batches.map(({ data }) => data.length)).toEqual([2, 2]);
+  });
+
   test('have sequences of similar length together', () => {
     const rollouts = [1, 30, 2, 28].map((sampled, index) => scored(`ro-${index}`, [[sampled]], 1));
     const batches = trainingBatches(rollouts, { ...options, maxBatchTokens: 64 });

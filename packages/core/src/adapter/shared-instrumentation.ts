@@ -1,6 +1,5 @@
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { errorMessage } from '../base/error-message.ts';
-import { warnOnce } from './warn-once.ts';
 
 /** The active instrumentation and its number of users. */
 interface Instrumentation {
@@ -81,4 +80,27 @@ function done<TOptions>(options: TOptions, instrument: Instrument<TOptions>): re
 
 function undoAll(undos: readonly (() => void)[]): void {
   for (const undo of undos.toReversed()) undo();
+}
+
+const warned = new Set<string>();
+
+/**
+ * Emits a process warning about a failed operation of an adapter, once: adapter failures must not fail the agent.
+ *
+ * @param what - the failed operation; each value is emitted once
+ * @param cause - the error, or the remedy
+ */
+export function warnOnce(what: string, cause: unknown): void {
+  if (warned.has(what)) return;
+  warned.add(what);
+  globalThis.process?.emitWarning?.(`${what}: ${errorMessage(cause)}`, 'AgentLightningWarning');
+}
+
+/** Runs a function whose errors must not reach the agent; they are emitted as warnings. */
+export function quietly(what: string, run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    warnOnce(what, error);
+  }
 }

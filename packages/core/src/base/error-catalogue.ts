@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'STORE_SCHEMA'
   | 'AGENT_FAILED'
   | 'AGENT_CRASHED'
+  | 'ENVIRONMENT_FAILED'
   | 'INVALID_REWARD'
   | 'OUTSIDE_ROLLOUT'
   | 'RUNTIME_UNAVAILABLE'
@@ -55,6 +56,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   STORE_SCHEMA: 'The store was written by a newer version, or is not a store.',
   AGENT_FAILED: 'The agent threw an error or returned something that is not a reward.',
   AGENT_CRASHED: 'The process that runs an agent exited, was killed, ran out of memory or had an uncaught exception.',
+  ENVIRONMENT_FAILED: 'An environment did not start, crashed, or did not respond.',
   INVALID_REWARD: 'A reward is missing, is not a finite number, or is larger than 1e15.',
   OUTSIDE_ROLLOUT: 'A function that needs a running rollout was called outside of one.',
   RUNTIME_UNAVAILABLE: 'The training runtime cannot be reached or has exited.',
@@ -97,6 +99,7 @@ export const defaultRemedies: Readonly<Record<ErrorCode, string>> = {
   AGENT_FAILED: 'Read the cause; `agl show <rollout>` shows the trace up to the failure.',
   AGENT_CRASHED:
     'Read the last output of the process in the message; `agl show <rollout>` shows the trace up to the failure.',
+  ENVIRONMENT_FAILED: 'Read the cause in the message; the rollout has no reward.',
   INVALID_REWARD: 'Return a finite number between -1e15 and 1e15 from the agent, or call emitReward with one.',
   OUTSIDE_ROLLOUT: 'Call it from the agent, or open a context with `withRollout`.',
   RUNTIME_UNAVAILABLE: 'Start it again, then `agl train --resume <run>`: no finished step is lost.',

@@ -7,7 +7,7 @@
 export { IllegalTransitionError } from '../base/agent-lightning-error.ts';
 export type { IdKind } from '../base/id.ts';
 export { newId, newSpanId, newTraceId } from '../base/id.ts';
-export type { RevokedTokens } from '../base/revoked-tokens.ts';
+export type { RolloutTrace } from '../store/attempt.ts';
 export { isTerminalAttemptStatus } from '../store/attempt.ts';
 export type { Cost } from '../store/cost.ts';
 export type { FailureOrigin } from '../store/failure-origin.ts';
@@ -18,11 +18,13 @@ export type {
   AttemptQuery,
   FeedbackPage,
   FeedbackQuery,
+  ListedRunKind,
   MetricQuery,
   Page,
   PageOptions,
   ResourcesQuery,
   RolloutQuery,
+  RunQuery,
   SpanQuery,
   WorkerQuery,
 } from '../store/queries.ts';
@@ -40,12 +42,12 @@ export {
   rolloutTransitions,
   terminalRolloutStatuses,
 } from '../store/rollout-status.ts';
-export type { RolloutTrace } from '../store/rollout-trace.ts';
 export type { MetricPoint, RunStatistics, RunStatus } from '../store/run.ts';
 export type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 export type {
   AttemptPatch,
   ClaimOptions,
+  RevokedTokens,
   RolloutPatch,
   RunPatch,
   WaitOptions,

@@ -14,6 +14,7 @@ export { type ListeningServer, listen, listenError } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
 export { assertStrongKey, isSameSecret, type ServerKey } from '../server/strong-key.ts';
 export { isReservedAttribute } from '../spans/span-attributes.ts';
+export { maxTraceRollouts } from '../store/attempt.ts';
 export {
   completeUsage,
   costOfCalls,
@@ -30,7 +31,6 @@ export type { Prices } from '../store/prices.ts';
 export { pricesSchema } from '../store/prices.ts';
 export { hasAttempt } from '../store/rollout.ts';
 export { lostClaimsReasonKey } from '../store/rollout-status.ts';
-export { maxTraceRollouts } from '../store/rollout-trace.ts';
 export { unfinishedRunStatuses } from '../store/run.ts';
 export { trainerWorkerPrefix, workerLeaseKey } from '../store/worker.ts';
 export {
@@ -102,6 +102,7 @@ export type {
   TrainingSummary,
   UnsolvedTask,
 } from './records/training-event.ts';
+export { completionReasons } from './records/training-event.ts';
 export {
   evaluationSummarySchema,
   type FailedEvent,

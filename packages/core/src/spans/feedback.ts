@@ -21,7 +21,7 @@ export interface Judgement {
    * (`bad`) where it has none.
    */
   readonly label?: RolloutLabel | 'none';
-  /** The response that the agent should have given. */
+  /** The response that the agent should have given. A later one replaces it; an empty text removes it. */
   readonly correction?: string;
   /** The reason. A reviewer's comment replaces an earlier one; an empty text removes it. */
   readonly comment?: string;
@@ -64,6 +64,8 @@ export interface RolloutReview {
   readonly label: RolloutLabel | null;
   /** Empty without a comment. */
   readonly comment: string;
+  /** The response that the agent should have given; empty without one. */
+  readonly correction: string;
   /** Ids of the rollouts that are worse, without repetitions. */
   readonly preferredOver: readonly string[];
 }
@@ -172,12 +174,14 @@ export function findFeedback(spans: readonly Span[]): readonly Feedback[] {
 export function findReview(spans: readonly Span[]): RolloutReview {
   let label: RolloutLabel | null = null;
   let comment = '';
+  let correction = '';
   const preferredOver = new Set<string>();
   for (const feedback of findFeedback(spans)) {
     if (feedback.source !== 'reviewer') continue;
     if (feedback.label !== undefined) label = feedback.label === 'none' ? null : feedback.label;
     if (feedback.comment !== undefined) comment = feedback.comment;
+    if (feedback.correction !== undefined) correction = feedback.correction;
     if (feedback.preferredOver !== undefined) preferredOver.add(feedback.preferredOver);
   }
-  return { label, comment, preferredOver: [...preferredOver] };
+  return { label, comment, correction, preferredOver: [...preferredOver] };
 }

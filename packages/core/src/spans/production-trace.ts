@@ -34,6 +34,7 @@ const userNames = [
   'langfuse.user.id',
   'traceloop.association.properties.user_id',
   'ai.telemetry.metadata.userId',
+  'ai.settings.context.userId',
   'mastra.metadata.userId',
 ];
 const conversationNames = [
@@ -45,6 +46,9 @@ const conversationNames = [
   'ai.telemetry.metadata.conversationId',
   'ai.telemetry.metadata.sessionId',
   'ai.telemetry.metadata.threadId',
+  'ai.settings.context.conversationId',
+  'ai.settings.context.sessionId',
+  'ai.settings.context.threadId',
   'mastra.metadata.threadId',
 ];
 /** Attributes of the root span that hold the input of the agent. */
@@ -75,7 +79,7 @@ export function productionFacts(spans: readonly Span[]): ProductionFacts {
     fallbackFrom: firstText(sources, [productionAttributes.fallbackFrom]),
     user: firstText(sources, userNames),
     conversation: firstText(sources, conversationNames),
-    input: inputOf(root?.attributes ?? {}) ?? inputOfCalls(spans),
+    input: (root === undefined || isModelCall(root) ? undefined : inputOf(root.attributes)) ?? inputOfCalls(spans),
     isFailed: root === undefined ? null : root.status.code === 'ERROR',
   };
 }
@@ -111,6 +115,11 @@ function firstText(sources: readonly Attributes[], names: readonly string[]): st
     }
   }
   return null;
+}
+
+/** The input of a model call is its whole request, not what the agent was asked. */
+function isModelCall(span: Span): boolean {
+  return joinModelCalls([span]).length > 0;
 }
 
 function inputOf(attributes: Attributes): JsonValue | undefined {

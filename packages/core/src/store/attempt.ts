@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
+import type { Span } from '../spans/span.ts';
 
 /** Lifecycle status of an attempt. `timeout` and `unresponsive` are set by the store's watchdog. */
 export type AttemptStatus = 'preparing' | 'running' | 'succeeded' | 'failed' | 'unresponsive' | 'timeout';
@@ -32,3 +33,16 @@ export interface Attempt {
   /** Metadata. */
   readonly metadata: JsonObject | null;
 }
+
+/** The latest attempt of a rollout, with its spans. */
+export interface RolloutTrace {
+  /** Id of the rollout. */
+  readonly rolloutId: string;
+  /** Null for a rollout that was never claimed. */
+  readonly attempt: Attempt | null;
+  /** In the order of their sequence ids. */
+  readonly spans: readonly Span[];
+}
+
+/** The maximum number of rollouts in one {@link Store.readTraces}. */
+export const maxTraceRollouts: number = 1000;

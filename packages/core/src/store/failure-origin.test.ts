@@ -16,6 +16,7 @@ describe('failure origin', () => {
       agentFailed(Object.assign(new Error('it closes'), { code: 'UNREACHABLE' })),
     ],
     ['several errors, one of them a connection', new AggregateError([new Error('no'), refused])],
+    ['a crashed environment', new AgentLightningError({ code: 'ENVIRONMENT_FAILED', message: 'exit code 1' })],
     ['a store that cannot be reached', new AgentLightningError({ code: 'UNREACHABLE', message: 'store' })],
   ])('of %s is the infrastructure', (_name, error) => {
     expect(failureOriginOf(error)).toBe('infrastructure');

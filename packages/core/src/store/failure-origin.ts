@@ -14,6 +14,7 @@ export type FailureOrigin = 'agent' | 'infrastructure';
 const infrastructureCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'UNREACHABLE',
   'UPSTREAM_FAILED',
+  'ENVIRONMENT_FAILED',
   'RUNTIME_UNAVAILABLE',
   'STORE_FULL',
   'STORE_SCHEMA',

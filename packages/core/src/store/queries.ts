@@ -89,6 +89,19 @@ export interface SpanQuery
   readonly filterLogic?: 'and' | 'or';
 }
 
+/** The kinds of runs that a list is filtered by: those that `Run.state` names. */
+export type ListedRunKind = 'prompt-search' | 'evaluation' | 'deployment' | 'dataset';
+
+/** Run filter and pagination, newest first. */
+export interface RunQuery {
+  /** Only runs of this kind. @default all */
+  readonly kind?: ListedRunKind;
+  /** At least 1, or -1 for all. @default -1 */
+  readonly limit?: number;
+  /** Number of items to skip. @default 0 */
+  readonly offset?: number;
+}
+
 /** Pagination of the metrics of a run, by step. */
 export interface MetricQuery {
   /** @default 'asc' */

@@ -1,6 +1,6 @@
 /**
- * Rules for deleting data. Unfinished rollouts and active runs are never deleted.
- * With both fields, both must hold: a run is deleted when it is old and not among the newest.
+ * Rules for deleting data. Unfinished rollouts, active runs and versions of data sets are never deleted.
+ * With an age and a number of runs, both must hold: a run is deleted when it is old and not among the newest.
  */
 export interface RetentionPolicy {
   /**
@@ -10,6 +10,12 @@ export interface RetentionPolicy {
   readonly olderThanMs?: number;
   /** Number of newest runs to keep. @default 0 */
   readonly keepRuns?: number;
+  /**
+   * Minimum age of the traces of a deployment in milliseconds, by name, instead of `olderThanMs`. Alone, it deletes nothing else.
+   *
+   * @default {}
+   */
+  readonly traces?: Readonly<Record<string, number>>;
 }
 
 /** Records that a policy would delete now. */

@@ -1,9 +1,8 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import type { RevokedTokens } from '../base/revoked-tokens.ts';
 import type { Feedback, FeedbackInput } from '../spans/feedback.ts';
 import type { RolloutMode } from '../spans/model-call.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
-import type { Attempt, AttemptStatus } from './attempt.ts';
+import type { Attempt, AttemptStatus, RolloutTrace } from './attempt.ts';
 import type {
   AttemptQuery,
   FeedbackPage,
@@ -12,6 +11,7 @@ import type {
   Page,
   ResourcesQuery,
   RolloutQuery,
+  RunQuery,
   SpanQuery,
   WorkerQuery,
 } from './queries.ts';
@@ -26,7 +26,6 @@ import type {
 } from './rollout.ts';
 import type { RolloutSearch, RolloutSearchPage } from './rollout-search.ts';
 import type { RolloutStatus } from './rollout-status.ts';
-import type { RolloutTrace } from './rollout-trace.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from './run.ts';
 import type { SpanSearch, SpanSearchPage } from './span-search.ts';
 import type { StoreChange, WatchOptions } from './store-change.ts';
@@ -204,7 +203,7 @@ export interface Store extends RevokedTokens {
   /** A run. */
   getRun(runId: string): Promise<Run>;
   /** Newest first. */
-  queryRuns(options?: { readonly limit?: number; readonly offset?: number }): Promise<Page<Run>>;
+  queryRuns(query?: RunQuery): Promise<Page<Run>>;
   /** Changes a run and records the metrics of a step in one transaction. */
   updateRun(runId: string, patch: RunPatch, metrics?: readonly MetricPoint[]): Promise<Run>;
   /** In order of step by default; a later record of a step replaces the earlier one. */
@@ -254,4 +253,15 @@ export interface Store extends RevokedTokens {
   statistics(): Promise<StoreStatistics>;
   /** Completes pending operations and releases files and connections. */
   close(): Promise<void>;
+}
+
+/** The revoked attempt tokens of a store. */
+export interface RevokedTokens {
+  /**
+   * Revokes one attempt token; store servers and gateways refuse it within five seconds. VALIDATION for a text that has
+   * not the form of a token.
+   */
+  revokeAttemptToken(token: string): Promise<void>;
+  /** SHA-256 digests, in hex digits, of the revoked attempt tokens that have not expired. */
+  revokedAttemptTokens(): Promise<readonly string[]>;
 }

@@ -14,7 +14,7 @@ export const canaryMetrics = {
     unit: 'number',
     better: 'higher',
     bounds: [-1, 1],
-    title: 'Verdict by score, failures, latency or cost',
+    title: 'Verdict by score, failures, latency or cost, or by a part of the score',
   },
   canaryLive: { name: 'canary/<quantity>/live', unit: 'number', title: 'Mean of the live version, by user' },
   canaryCandidate: { name: 'canary/<quantity>/candidate', unit: 'number', title: 'Mean of the candidate, by user' },

@@ -42,7 +42,7 @@ function prepareGenerate(request: JsonObject, options: PrepareOptions): Prepared
     adapted: null,
     requestsTokens: true,
     promptTokenIds: tokenIds,
-    added: { logprobs: prepared.added.logprobs && !isOwn, tokenIds: false, usage: false },
+    added: { ...prepared.added, logprobs: prepared.added.logprobs && !isOwn, tokenIds: false, usage: false },
   };
 }
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@agentlightning/core';
 import { parseJsonObject, tokenizeRoute } from '@agentlightning/core/internal';
 import { callingAgent } from '../capture/call-recorder.ts';
-import { translates } from '../model-api/api-support.ts';
 import { badRequest, unlessTooDeep } from '../model-api/bad-request.ts';
 import { type ForwardedRequest, fetchForwarded, forwardRequest } from '../model-api/forward-request.ts';
 import type { IncomingCall, ModelCallServices } from '../model-api/model-call-services.ts';
+import { translates } from '../model-api/proxy-model-call.ts';
 import type { CallResponse } from '../wire/call-response.ts';
 import { GatewayError } from '../wire/gateway-error.ts';
 import { numberOf, parseRequest, textOf } from '../wire/json-access.ts';

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@agentlightning/core';
 import { encodeReasoning } from '../model-api/opaque-reasoning.ts';
-import { type NewCallId, partsOfMessage } from '../response-parts/parts-of-message.ts';
+import {
+  type NewCallId,
+  type PartHead,
+  partsOfMessage,
+  type ResponsePart,
+} from '../response-parts/parts-of-message.ts';
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
-import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
 import { isJsonList, objectOf, textOf } from '../wire/json-access.ts';
 import { toolInput } from './tool-input.ts';
 

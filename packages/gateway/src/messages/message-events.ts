@@ -1,6 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
+import type { PartHead, PartStep } from '../response-parts/parts-of-message.ts';
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
-import type { PartHead, PartStep } from '../response-parts/response-part.ts';
 import { StreamedParts } from '../response-parts/streamed-parts.ts';
 import { objectOf } from '../wire/json-access.ts';
 import {

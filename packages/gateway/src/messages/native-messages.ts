@@ -1,8 +1,9 @@
 import type { JsonObject } from '@agentlightning/core';
 import { type CapturedResponse, parseJsonObject, StreamedAnthropicMessage } from '@agentlightning/core/internal';
-import { prepareUntokened } from '../model-api/prepared-request.ts';
+import { type AddedFields, prepareUntokened } from '../model-api/prepared-request.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
+import { eventWithCalledModel, withCalledModel } from '../model-api/visible-response.ts';
 import type { GatewayError } from '../wire/gateway-error.ts';
 import { numberOf, objectOf } from '../wire/json-access.ts';
 import { type StreamEntry, writeEntry } from '../wire/server-sent-events.ts';
@@ -14,8 +15,8 @@ export const nativeMessages: UpstreamApi = {
   prepare: (request, options) => prepareUntokened(request, options, 'max_tokens'),
   standard: (body) => body,
   capture: (body, captured) => captured.add(chatTerms(body)),
-  visible: (body) => body,
-  stream: (captured) => new NativeMessageStream(captured),
+  visible: withCalledModel,
+  stream: (captured, added) => new NativeMessageStream(captured, added),
 };
 
 /** Maps id, usage and stop reason of a message to Chat Completions. */
@@ -35,13 +36,15 @@ function chatTerms({ id, model, usage, stop_reason: stopReason }: JsonObject): J
   };
 }
 
-/** A stream that reaches its client unchanged. Its last event is held back until the call is recorded. */
+/** A stream that reaches its client unchanged, except for the name of a deployment. Its last event is held back until the call is recorded. */
 class NativeMessageStream implements StreamConverter {
   readonly #captured: CapturedResponse;
+  readonly #added: Pick<AddedFields, 'model'>;
   readonly #message: StreamedAnthropicMessage = new StreamedAnthropicMessage();
 
-  constructor(captured: CapturedResponse) {
+  constructor(captured: CapturedResponse, added: Pick<AddedFields, 'model'>) {
     this.#captured = captured;
+    this.#added = added;
   }
 
   get isFinished(): boolean {
@@ -50,8 +53,9 @@ class NativeMessageStream implements StreamConverter {
 
   take(entry: StreamEntry): string | LastEntry {
     const event = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
-    const text = writeEntry(entry);
-    if (event === null) return text;
+    if (event === null || entry.kind !== 'event') return writeEntry(entry);
+    const sent = eventWithCalledModel(event, 'message', this.#added);
+    const text = writeEntry(sent === event ? entry : { ...entry, data: JSON.stringify(sent) });
     this.#message.add(event);
     if (event.type === 'message_start' || event.type === 'message_delta') {
       this.#captured.add(chatTerms(this.#message.toBody()));

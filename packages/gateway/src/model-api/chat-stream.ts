@@ -9,8 +9,9 @@ import {
 import { type GatewayError, notUnderstood } from '../wire/gateway-error.ts';
 import { isJsonList, objectOf, objectsOf } from '../wire/json-access.ts';
 import { type StreamEntry, writeEntry } from '../wire/server-sent-events.ts';
-import type { AddedFields } from './prepared-request.ts';
+import { type AddedFields, prepareRequest } from './prepared-request.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from './stream-converter.ts';
+import type { UpstreamApi } from './upstream-api.ts';
 import { isOnlyUsage, visibleResponse } from './visible-response.ts';
 
 /** The chunks of an API, as far as Chat Completions and Completions differ. */
@@ -116,4 +117,23 @@ export function streamOfChunk({ usage, ...chunk }: JsonObject, added: AddedField
   const chunks = usage === undefined || added.usage ? [chunk] : [chunk, { ...chunk, choices: [], usage }];
   const events = chunks.map((data) => writeEntry({ kind: 'event', event: undefined, data: JSON.stringify(data) }));
   return `${events.join('')}${chatEnd.text}`;
+}
+
+/** The Chat Completions API. */
+export const chatCompletionsApi: UpstreamApi = {
+  path: '/chat/completions',
+  prepare: prepareRequest,
+  standard: standardResponse,
+  capture: (body, captured) => captured.add(body),
+  visible: visibleResponse,
+  streamOfWhole: streamOfChat,
+  stream: (captured, added) => new ChatStream(captured, added),
+};
+
+function standardResponse(body: JsonObject): JsonObject {
+  const standard = new ResponseStandardizer(false);
+  const response = standard.add(body);
+  const problem = standard.problemAtEnd();
+  if (problem !== null) throw notUnderstood(problem);
+  return response;
 }

@@ -7,12 +7,14 @@ import type { SamplingOverrides, Upstream } from '../wire/gateway-options.ts';
 import { numberOf, textOf } from '../wire/json-access.ts';
 import { adaptedMessages } from './adapted-messages.ts';
 
-/** Fields requested by the gateway and not by the agent; removed from the response. */
+/** Fields requested by the gateway and not by the agent; removed from the response. And the model that the client has called. */
 export interface AddedFields {
   readonly logprobs: boolean;
   readonly tokenIds: boolean;
   /** The usage at the end of a stream. */
   readonly usage: boolean;
+  /** The deployment that the call named, which responses have as their model. @default the model of the upstream */
+  readonly model?: string;
 }
 
 /** The forms of a request's body. */
@@ -65,6 +67,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     logprobs: wantsTokens && request.logprobs !== true,
     tokenIds: wantsTokens && request[tokenIdFlag] !== true,
     usage: isCaptured && isStreamed && streamOptions.include_usage !== true,
+    ...deploymentOf(options),
   };
   const body: JsonObject = {
     ...request,
@@ -115,7 +118,7 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
     adapted: null,
     isStreamed: request.stream === true,
     requestsTokens: false,
-    added: { logprobs: false, tokenIds: false, usage: false },
+    added: { logprobs: false, tokenIds: false, usage: false, ...deploymentOf(options) },
     model: textOf(body.model) ?? '',
     temperature: numberOf(body.temperature) ?? 1,
     topP: numberOf(body.top_p),
@@ -123,6 +126,12 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
     seed: null,
     alteredSampling: [],
   };
+}
+
+function deploymentOf({ attempt }: PrepareOptions): Pick<AddedFields, 'model'> {
+  return attempt?.production === undefined || attempt.production === null
+    ? {}
+    : { model: attempt.production.deployment };
 }
 
 function adaptedBody(body: JsonObject, added: AddedFields, dialect: RequestDialect): JsonObject {

@@ -19,6 +19,7 @@ import { continuedChange, isPromptOf, promptFields, refusesPrompt } from './toke
 import { streamOfWhole, TranslatedStreamConverter } from './translated-stream-converter.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
+import { withCalledModel } from './visible-response.ts';
 
 /** The parts of a {@link ProxiedCall}. */
 export interface ProxiedCallOptions {
@@ -122,7 +123,10 @@ export class ProxiedCall {
     const visible = api.visible(body, prepared.added);
     const visibleText = visible === given ? text : JSON.stringify(visible);
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
-    const sent = translated === null ? this.#native(visible, visibleText) : this.#translated(translated.call, body);
+    const sent =
+      translated === null
+        ? this.#native(visible, visibleText)
+        : this.#translated(translated.call, withCalledModel(body, prepared.added));
     return { status, headers: this.#headers({ ...headers, ...sent.headers }), body: sent.body };
   }
 
@@ -190,7 +194,7 @@ export class ProxiedCall {
       stream:
         translated === null
           ? api.stream(captured, prepared.added)
-          : new TranslatedStreamConverter(captured, translated.call.stream()),
+          : new TranslatedStreamConverter(captured, translated.call.stream(), prepared.added),
       record: async (response) => {
         if (started !== null) await this.#recordComplete(started, result, ended(response, null));
       },

@@ -8,9 +8,10 @@ import {
 import { type GatewayError, notUnderstood } from '../wire/gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../wire/server-sent-events.ts';
 import { chunkOfWhole, doneMarker } from './chat-stream.ts';
+import type { AddedFields } from './prepared-request.ts';
 import type { LastEntry, StreamConverter } from './stream-converter.ts';
 import type { TranslatedStream } from './translation.ts';
-import { visibleResponse } from './visible-response.ts';
+import { visibleResponse, withCalledModel } from './visible-response.ts';
 
 const allTokens = { tokenIds: true, logprobs: true, usage: false };
 
@@ -18,12 +19,14 @@ const allTokens = { tokenIds: true, logprobs: true, usage: false };
 export class TranslatedStreamConverter implements StreamConverter {
   readonly #captured: CapturedResponse;
   readonly #translated: TranslatedStream;
+  readonly #added: Pick<AddedFields, 'model'>;
   readonly #message: StreamedMessage = new StreamedMessage();
   readonly #standard: ResponseStandardizer = new ResponseStandardizer(true);
 
   /** @param captured - collects the tokens */
-  constructor(captured: CapturedResponse, translated: TranslatedStream) {
+  constructor(captured: CapturedResponse, translated: TranslatedStream, added: Pick<AddedFields, 'model'>) {
     this.#captured = captured;
+    this.#added = added;
     this.#translated = translated;
   }
 
@@ -46,7 +49,7 @@ export class TranslatedStreamConverter implements StreamConverter {
     if (this.#standard.problem !== null) return this.#failed(this.#standard.problem);
     this.#captured.add(standard);
     this.#message.add(visibleResponse(standard, allTokens));
-    return written(this.#translated.take(standard));
+    return written(this.#translated.take(withCalledModel(standard, this.#added)));
   }
 
   ending(): string {

@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { anyCuts, anyResponse, chatChunksOf, chatMessageOf } from '../../test/any-response.ts';
 import { objectOf } from '../wire/json-access.ts';
-import { partsOfMessage } from './parts-of-message.ts';
+import { type PartHead, type PartStep, partsOfMessage, type ResponsePart } from './parts-of-message.ts';
 import { firstChoice } from './response-end.ts';
-import type { PartHead, PartStep, ResponsePart } from './response-part.ts';
 import { StreamedParts } from './streamed-parts.ts';
 
 const newCallId = (index: number): string => `new_${index}`;

@@ -1,8 +1,7 @@
 import type { JsonObject } from '@agentlightning/core';
 import { parseJsonObject } from '@agentlightning/core/internal';
 import { numberOf, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
-import { type NewCallId, reasoningOf } from './parts-of-message.ts';
-import type { PartHead, PartStep, ResponsePart } from './response-part.ts';
+import { type NewCallId, type PartHead, type PartStep, type ResponsePart, reasoningOf } from './parts-of-message.ts';
 
 interface OpenPart {
   readonly kind: ResponsePart['kind'];

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
+import type { PartHead, ResponsePart } from '../response-parts/parts-of-message.ts';
 import { contentPart } from './output-item.ts';
 
 const summary = { summary_index: 0 };

@@ -1,8 +1,9 @@
 import type { JsonObject } from '@agentlightning/core';
 import { type CapturedResponse, parseJsonObject, StreamedResponse } from '@agentlightning/core/internal';
-import { prepareUntokened } from '../model-api/prepared-request.ts';
+import { type AddedFields, prepareUntokened } from '../model-api/prepared-request.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
+import { eventWithCalledModel, withCalledModel } from '../model-api/visible-response.ts';
 import type { GatewayError } from '../wire/gateway-error.ts';
 import { numberOf, objectOf, textOf } from '../wire/json-access.ts';
 import { type StreamEntry, writeEntry } from '../wire/server-sent-events.ts';
@@ -13,8 +14,8 @@ export const nativeResponses: UpstreamApi = {
   prepare: (request, options) => prepareUntokened(request, options, 'max_output_tokens'),
   standard: (body) => body,
   capture: (body, captured) => captured.add(chatTerms(body)),
-  visible: (body) => body,
-  stream: (captured) => new NativeResponseStream(captured),
+  visible: withCalledModel,
+  stream: (captured, added) => new NativeResponseStream(captured, added),
 };
 
 /** Maps id, usage and status of a Responses body to Chat Completions. */
@@ -31,14 +32,16 @@ function chatTerms({ id, model, usage, status, incomplete_details: incomplete }:
   };
 }
 
-/** A stream that reaches its client unchanged. Its last event holds the response, and is held back until it is recorded. */
+/** A stream that reaches its client unchanged, except for the name of a deployment. Its last event holds the response, and is held back until it is recorded. */
 class NativeResponseStream implements StreamConverter {
   readonly #captured: CapturedResponse;
+  readonly #added: Pick<AddedFields, 'model'>;
   readonly #response: StreamedResponse = new StreamedResponse();
   #sequenceNumber = 0;
 
-  constructor(captured: CapturedResponse) {
+  constructor(captured: CapturedResponse, added: Pick<AddedFields, 'model'>) {
     this.#captured = captured;
+    this.#added = added;
   }
 
   get isFinished(): boolean {
@@ -47,8 +50,9 @@ class NativeResponseStream implements StreamConverter {
 
   take(entry: StreamEntry): string | LastEntry {
     const event = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
-    const text = writeEntry(entry);
-    if (event === null) return text;
+    if (event === null || entry.kind !== 'event') return writeEntry(entry);
+    const sent = eventWithCalledModel(event, 'response', this.#added);
+    const text = writeEntry(sent === event ? entry : { ...entry, data: JSON.stringify(sent) });
     this.#sequenceNumber = (numberOf(event.sequence_number) ?? this.#sequenceNumber) + 1;
     this.#response.add(event);
     if (event.type === 'response.created' || event.type === 'response.failed' || this.#response.isWhole)

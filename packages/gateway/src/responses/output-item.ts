@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { encodeReasoning } from '../model-api/opaque-reasoning.ts';
-import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
+import type { PartHead, ResponsePart } from '../response-parts/parts-of-message.ts';
 import { itemId } from './response-ids.ts';
 import { customInput, type RenamedTool, type RenamedTools } from './tools.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
+import type { PartHead, PartStep, ResponsePart } from '../response-parts/parts-of-message.ts';
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
-import type { PartHead, PartStep, ResponsePart } from '../response-parts/response-part.ts';
 import { StreamedParts } from '../response-parts/streamed-parts.ts';
 import { isJsonList, objectOf, textOf } from '../wire/json-access.ts';
 import { customInputEvents, itemEvents } from './item-events.ts';

@@ -13,8 +13,7 @@ import { numberOf, objectsOf, textOf } from '../wire/json-access.ts';
 import { limitedBody } from '../wire/request-body.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { stateToWire } from './admin-wire.ts';
-import { modelCallHandler } from './handle-model-call.ts';
-import { errorResponse, modelCallRoutes } from './model-call-routes.ts';
+import { errorResponse, modelCallHandler, modelCallRoutes } from './handle-model-call.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
 
 /** Anthropic's clients append /v1 to a base URL that already ends with it. */

@@ -1,10 +1,16 @@
 import { backoffMs, parseRetryAfterMs, withRetry } from '@agentlightning/core/internal';
 import { GatewayError, gatewayClosing } from '../wire/gateway-error.ts';
 import type { RetryOptions } from '../wire/gateway-options.ts';
-import { acquireUpstreamSlot, type UpstreamSlot } from './acquire-upstream-slot.ts';
 import { firstByteTimeoutMs } from './first-byte-times.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
-import { FailedTry, sendToUpstream, type UpstreamResult, type UpstreamServices } from './send-to-upstream.ts';
+import {
+  acquireUpstreamSlot,
+  FailedTry,
+  sendToUpstream,
+  type UpstreamResult,
+  type UpstreamServices,
+  type UpstreamSlot,
+} from './send-to-upstream.ts';
 import { type FirstByteWait, isUpstreamTimeout, type UpstreamRequest } from './upstream-client.ts';
 import { describeFailure, upstreamErrored, upstreamFailed, upstreamTimedOut } from './upstream-failure.ts';
 

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import { writeFileAtomically } from '@agentlightning/runtime/internal/serving';
 import * as z from 'zod';
-import { CheckpointFormatError } from '../errors/checkpoint-format-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import { parameterLayout } from '../model/parameters.ts';
 import type { RandomState } from '../random.ts';
+import { CheckpointFormatError } from '../runtime-errors.ts';
 import type { AdamState } from '../training/optimizer.ts';
 import { decodeTensorFile, encodeTensorFile, type StoredTensor, type TensorFile } from './safetensors.ts';
 

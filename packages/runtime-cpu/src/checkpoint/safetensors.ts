@@ -1,4 +1,4 @@
-import { CheckpointFormatError } from '../errors/checkpoint-format-error.ts';
+import { CheckpointFormatError } from '../runtime-errors.ts';
 
 /** A tensor of a safetensors file: float32 numbers or raw bytes. */
 export type StoredTensor =

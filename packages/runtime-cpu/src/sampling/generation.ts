@@ -3,9 +3,10 @@ import type { TokenChoice } from '@agentlightning/runtime/internal/serving';
 import { Random } from '../random.ts';
 import { decodeTokens } from '../text/tokenizer.ts';
 import { specialToken } from '../text/vocabulary.ts';
+import type { Decoder } from './decoder.ts';
 import { KeyValueCache } from './key-value-cache.ts';
+import type { PrefixCache } from './prefix-cache.ts';
 import type { SampleRequest, SampleResult } from './sample-request.ts';
-import type { ServedWeights } from './served-weights.ts';
 import { chooseToken, scoreToken } from './token-choice.ts';
 
 /**
@@ -146,4 +147,11 @@ export class Generation implements AsyncIterable<TokenChoice> {
     this.#progress.resolve();
     this.#progress = Promise.withResolvers();
   }
+}
+
+/** A published version of a model's weights, with its caches. */
+export interface ServedWeights {
+  readonly version: number;
+  readonly decoder: Decoder;
+  readonly prefixes: PrefixCache;
 }

@@ -1,13 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { ContextLengthError } from '@agentlightning/runtime/internal/serving';
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import type { Random } from '../random.ts';
+import { RejectedRequestError } from '../runtime-errors.ts';
 import { Decoder } from './decoder.ts';
-import { Generation } from './generation.ts';
+import { Generation, type ServedWeights } from './generation.ts';
 import { PrefixCache } from './prefix-cache.ts';
 import type { SampleRequest } from './sample-request.ts';
-import type { ServedWeights } from './served-weights.ts';
 
 /** Maximum tokens computed between turns of the event loop: about 8 ms. */
 const tokensBetweenYields = 160;

@@ -8,11 +8,11 @@ import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime'
 import { lossDefinitions } from '@agentlightning/runtime/internal/losses';
 import type { BaseModel, LoadOptions } from '../base-models.ts';
 import { type ModelCheckpoint, readCheckpoint } from '../checkpoint/model-checkpoint.ts';
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import { parameterLayout } from '../model/parameters.ts';
 import { ModelEngine } from '../model-engine.ts';
 import { packageVersion } from '../package-files.ts';
+import { RejectedRequestError } from '../runtime-errors.ts';
 import { chatTemplateName } from '../text/chat-template.ts';
 import { outputSize, specialTokenNames, vocabularySize } from '../text/vocabulary.ts';
 import { CheckpointFolder } from './checkpoint-folder.ts';

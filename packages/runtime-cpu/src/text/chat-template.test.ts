@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatTool } from '@agentlightning/runtime/internal/serving';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { UnsupportedContentError } from '../errors/unsupported-content-error.ts';
+import { UnsupportedContentError } from '../runtime-errors.ts';
 import { renderPrompt } from './chat-template.ts';
 import { parseResponse } from './response-parser.ts';
 import { decodeTokens, encodeText } from './tokenizer.ts';

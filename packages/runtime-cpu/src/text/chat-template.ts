@@ -1,6 +1,5 @@
 import type { ChatMessage, ChatTool, ChatToolCall } from '@agentlightning/runtime/internal/serving';
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
-import { UnsupportedContentError } from '../errors/unsupported-content-error.ts';
+import { RejectedRequestError, UnsupportedContentError } from '../runtime-errors.ts';
 import { encodeGenerated, encodeText } from './tokenizer.ts';
 import { renderArguments } from './tool-call.ts';
 import { renderSignatures, type ToolSignature, toolSignatures } from './tool-signature.ts';

@@ -1,5 +1,5 @@
 import type { ChatTool } from '@agentlightning/runtime/internal/serving';
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
+import { RejectedRequestError } from '../runtime-errors.ts';
 import { maxTools } from './vocabulary.ts';
 
 /** A parameter of a tool for the template. */

@@ -1,6 +1,6 @@
 import type { LossSpec } from '@agentlightning/core/training-runtime';
 import { type LossName, lossDefinitions } from '@agentlightning/runtime/internal/losses';
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
+import { RejectedRequestError } from '../runtime-errors.ts';
 
 /** A loss with a value for every parameter. */
 export interface ResolvedLoss {

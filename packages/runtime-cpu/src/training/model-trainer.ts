@@ -1,11 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { BatchMetrics } from '@agentlightning/runtime/internal/losses';
-import { accumulate } from '../accumulate.ts';
-import { PreconditionError } from '../errors/precondition-error.ts';
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import { Kernels } from '../model/kernels.ts';
 import type { ModelConfig } from '../model/model-config.ts';
+import { PreconditionError, RejectedRequestError } from '../runtime-errors.ts';
 import { GradientPass, type ScoredMicroBatch, scoredTokens } from './gradient-pass.ts';
 import { type ResolvedLoss, resolveLoss } from './loss-spec.ts';
 import { type MicroBatch, planMicroBatches } from './micro-batch.ts';
@@ -200,4 +198,10 @@ function collect(
     into.metrics.addSequence([...scoredTokens(member, scored, from).values()]);
     from = end;
   }
+}
+
+/** Adds `addend` to `target`, element by element. They have the same length. */
+function accumulate(target: Float32Array, addend: Float32Array): void {
+  // An index loop on purpose: over the entries of an array it is ten times slower.
+  for (let i = 0; i < target.length; i++) target[i] = (target[i] as number) + (addend[i] as number);
 }

@@ -1,5 +1,5 @@
 import type { AdamParameters } from '@agentlightning/core/training-runtime';
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
+import { RejectedRequestError } from '../runtime-errors.ts';
 
 /** Adam's state, one value a parameter, in the parameters' order. */
 export interface AdamState {

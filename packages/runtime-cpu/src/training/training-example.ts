@@ -1,6 +1,6 @@
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
+import { RejectedRequestError } from '../runtime-errors.ts';
 import type { ResolvedLoss } from './loss-spec.ts';
 
 /** A validated datum, truncated after its last trained token, with the positions of its trained tokens. */

@@ -15,7 +15,7 @@ from typing import Any
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from agentlightning_runtime.inference.chat.chat_template import ChatTemplate
+from agentlightning_runtime.inference.text.chat_template import ChatTemplate
 
 FOLDER = Path(__file__).parent
 NAMED = ["<s>", "<|im_start|>", "<|im_end|>", "<|sep|>", "<|python_tag|>", "[TOOL_CALLS]", "[INST]", "[/INST]"]

@@ -12,10 +12,9 @@ import {
   ExportFormat,
 } from '../gen/agentlightning/runtime/v1/export_pb.ts';
 import { chunkBytes } from '../runtime-limits.ts';
-import { assertFeature } from './assert-feature.ts';
 import type { EngineArtifact, EngineCapabilities, ExportFormat as EngineFormat } from './engine.ts';
 import type { HostedModel } from './hosted-model.ts';
-import { invalid } from './invalid.ts';
+import { assertFeature, invalid } from './invalid.ts';
 import type { OperationOutcome } from './operation-record.ts';
 import { assertSound } from './runtime-host.ts';
 

@@ -19,8 +19,7 @@ export type {
   TokenLogprob,
 } from './chat-sampling.ts';
 export { CheckpointFiles } from './checkpoint-files.ts';
-export { ContextLengthError } from './context-length-error.ts';
-export { randomApiKey, writeKeyFile } from './key-file.ts';
+export { ContextLengthError } from './openai-error.ts';
 export { parseFlags, serverFlags, serverOptionsOf, wrongFlag } from './process-flags.ts';
 export { runRuntimeProcess } from './run-process.ts';
-export { type ServingPlace, startRuntime } from './start-runtime.ts';
+export { randomApiKey, type ServingPlace, startRuntime, writeKeyFile } from './start-runtime.ts';

@@ -1,5 +1,4 @@
 import { AgentLightningError, ValidationError } from '@agentlightning/core';
-import { ContextLengthError } from './context-length-error.ts';
 
 /** The HTTP status of each error code in the model API. */
 type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 500 | 503;
@@ -50,4 +49,16 @@ function fieldOf(error: AgentLightningError): string | null {
   if (error instanceof ContextLengthError) return 'messages';
   const field = error instanceof ValidationError ? error.issues[0]?.path : error.details['field'];
   return typeof field === 'string' && field !== '' ? field : null;
+}
+
+/** Thrown when a prompt leaves no tokens for the response in the model's context. */
+export class ContextLengthError extends AgentLightningError {
+  constructor(promptTokens: number, maxContext: number, remedy = 'Shorten the conversation.') {
+    super({
+      code: 'VALIDATION',
+      message: `The prompt has ${promptTokens} tokens; the model's context is ${maxContext}, including the response`,
+      remedy,
+      details: { promptTokens, maxContext },
+    });
+  }
 }

@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import path from 'node:path';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { respondToWholeRequests, systemClock } from '@agentlightning/core/internal';
 import { closeServer, listen } from '@agentlightning/core/protocol';
@@ -9,7 +12,6 @@ import { serveRuntime } from '../server/serve-runtime.ts';
 import type { ChatRequestRules } from './chat-request.ts';
 import type { ChatModel } from './chat-sampling.ts';
 import { inferenceApp } from './inference-app.ts';
-import { randomApiKey } from './key-file.ts';
 
 /** Ports, key and limits of a runtime with a model API. It listens on loopback only. */
 export interface ServedRuntimeOptions {
@@ -112,4 +114,26 @@ function limitsOf(options: ServedRuntimeOptions): Partial<RuntimeLimits> {
     ...(sessionTtlMs !== undefined && { sessionTtlMs }),
     ...(abandonedModelTtlMs !== undefined && { abandonedModelTtlMs }),
   };
+}
+
+/** A random API key of 256 bits. */
+export function randomApiKey(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/**
+ * Writes an API key to a file readable only by its owner (mode 0600). An existing file is replaced, to not keep wider
+ * permissions.
+ *
+ * @example
+ * ```ts
+ * const apiKey = randomApiKey();
+ * await writeKeyFile('.agl/checkpoints/runtime.key', apiKey);
+ * ```
+ */
+export async function writeKeyFile(file: string, apiKey: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  const temporary = `${file}.${process.pid}`;
+  await writeFile(temporary, `${apiKey}\n`, { mode: 0o600, flag: 'wx' });
+  await rename(temporary, file);
 }

@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
 import { findResources } from '../operations/records/read-resources.ts';
 import { loadRun, queryMetrics } from '../operations/records/read-runs.ts';
 import { readPages } from '../sql/list-pages.ts';
 import type { OperationRunner } from '../sql/operation-runner.ts';
+import { packArchive } from './pack-archive.ts';
 import {
   type ExportedRollout,
   readExportedRollout,
@@ -13,7 +10,7 @@ import {
   readSpansAfter,
   type SpanPosition,
 } from './read-archive-parts.ts';
-import { type ArchiveRecord, archiveFormat, archiveRecordSchema, archiveVersion } from './run-archive-record.ts';
+import { type ArchiveRecord, archiveFormat, archiveVersion } from './run-archive-record.ts';
 
 /**
  * Exports a run as an archive. It is read in batches on demand: each batch is a separate transaction.
@@ -23,28 +20,7 @@ import { type ArchiveRecord, archiveFormat, archiveRecordSchema, archiveVersion 
 export async function* exportRun(runner: OperationRunner, runId: string): AsyncGenerator<Uint8Array> {
   // Checked first: an unknown run is an error, not a truncated archive.
   await runner.read((context) => loadRun(context, runId));
-  const gzip = createGzip();
-  // An error destroys the stream, which reports it to the reader of the archive.
-  const ended = pipeline(Readable.from(linesOf(recordsOf(runner, runId))), gzip).catch(() => undefined);
-  try {
-    yield* gzip;
-  } finally {
-    gzip.destroy();
-    await ended;
-  }
-}
-
-async function* linesOf(records: AsyncIterable<ArchiveRecord>): AsyncGenerator<string> {
-  const hash = createHash('sha256');
-  let lines = 0;
-  for await (const record of records) {
-    const line = `${JSON.stringify(archiveRecordSchema.encode(record))}\n`;
-    hash.update(line);
-    lines += 1;
-    yield line;
-  }
-  const end: ArchiveRecord = { kind: 'end', lines, sha256: hash.digest('hex') };
-  yield `${JSON.stringify(end)}\n`;
+  yield* packArchive(recordsOf(runner, runId));
 }
 
 async function* recordsOf(runner: OperationRunner, runId: string): AsyncGenerator<ArchiveRecord> {

@@ -1,6 +1,6 @@
 import type { Rollout, Span } from '@agentlightning/core';
 import { type AttemptRecord, attemptFromRow, rolloutFromRow, spanFromRow } from '../rows/row.ts';
-import type { OperationContext } from '../sql/operation.ts';
+import type { OperationContext } from '../sql/operation-runner.ts';
 import { readInteger, readText } from '../sql/row-value.ts';
 
 const rolloutsPerPart = 200;

@@ -6,7 +6,7 @@ import { writeSequenceId } from '../operations/records/span-counter.ts';
 import { requestTextIndex } from '../operations/records/text-index-queue.ts';
 import { writeMetrics } from '../operations/runs/update-run.ts';
 import { insertSpans } from '../operations/spans/append-spans.ts';
-import type { OperationContext } from '../sql/operation.ts';
+import type { OperationContext } from '../sql/operation-runner.ts';
 import { readInteger, toJson } from '../sql/row-value.ts';
 import { archiveError } from './archive-lines.ts';
 import type { ArchiveRecord } from './run-archive-record.ts';

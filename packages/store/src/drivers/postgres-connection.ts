@@ -1,7 +1,7 @@
 import type { ClientBase, ClientConfig, QueryResult } from 'pg';
 import pg from 'pg';
+import type { SqlValue } from '../sql/sql-dialect.ts';
 import { type InsertTarget, onConflict, type SqlConnection, type SqlRow } from '../sql/sql-driver.ts';
-import type { SqlValue } from '../sql/sql-value.ts';
 import { decodeText, encodeText } from './postgres-dialect.ts';
 import type { PostgresSizeLimit } from './postgres-size-limit.ts';
 

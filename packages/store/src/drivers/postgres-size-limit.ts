@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { migrations } from '../migrations/migrate.ts';
+import type { SqlValue } from '../sql/sql-dialect.ts';
 import type { SqlConnection } from '../sql/sql-driver.ts';
-import type { SqlValue } from '../sql/sql-value.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 
 /** The tables with rows of a store's runners, of its keys and of deletions, which a full store needs. Their rows are small. */

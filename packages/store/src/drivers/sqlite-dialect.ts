@@ -1,6 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { SqlDialect } from '../sql/sql-dialect.ts';
-import type { SqlValue } from '../sql/sql-value.ts';
+import type { SqlDialect, SqlValue } from '../sql/sql-dialect.ts';
 import {
   indexRolloutsUpTo,
   isExactToken,

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { SqlValue } from '../sql/sql-dialect.ts';
 import { type InsertTarget, onConflict } from '../sql/sql-driver.ts';
-import type { SqlValue } from '../sql/sql-value.ts';
 
 /**
  * Batch sizes of INSERT statements, largest first. Each statement costs a call and copies of pages for its rollback:

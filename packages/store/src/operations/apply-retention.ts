@@ -1,21 +1,28 @@
 import { ValidationError } from '@agentlightning/core';
 import { type RetentionPolicy, terminalRolloutStatuses } from '@agentlightning/core/store';
-import type { OperationContext } from '../sql/operation.ts';
+import type { OperationContext } from '../sql/operation-runner.ts';
 import { allOf } from '../sql/page.ts';
 import { readText } from '../sql/row-value.ts';
 import type { SqlCondition } from '../sql/sql-dialect.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from './rollouts/delete-rollouts.ts';
 import { type DeletionBatch, removeEmptyRun, rolloutsPerDeletion } from './runs/delete-run.ts';
-import { deployedRuns, isDeployment } from './runs/deployed-runs.ts';
+import { deployedRuns, isDataset, isDeployment } from './runs/deployed-runs.ts';
 
 /**
  * Checks a policy, which must have at least one rule.
  *
  * @throws ValidationError
  */
-export function assertRetentionPolicy({ olderThanMs, keepRuns }: RetentionPolicy): void {
-  if (olderThanMs === undefined && keepRuns === undefined) {
-    throw invalid('', 'must set olderThanMs (maximum age) or keepRuns (number of runs to keep)');
+export function assertRetentionPolicy({ olderThanMs, keepRuns, traces = {} }: RetentionPolicy): void {
+  if (olderThanMs === undefined && keepRuns === undefined && Object.keys(traces).length === 0) {
+    throw invalid(
+      '',
+      'must set olderThanMs (maximum age), keepRuns (number of runs to keep) or traces (maximum age by deployment)',
+    );
+  }
+  for (const [deployment, ageMs] of Object.entries(traces)) {
+    if (ageMs >= 0 && Number.isFinite(ageMs)) continue;
+    throw invalid(`traces.${deployment}`, `must be a number of milliseconds of at least 0, got ${ageMs}`);
   }
   if (olderThanMs !== undefined && !(olderThanMs >= 0 && Number.isFinite(olderThanMs))) {
     throw invalid('olderThanMs', `must be a number of milliseconds of at least 0, got ${olderThanMs}`);
@@ -36,7 +43,7 @@ export async function hasAnythingToDelete(context: OperationContext, policy: Ret
     where.parameters,
   );
   if (runs.length > 0 || (await rolloutsWithoutRun(context, cutoffMs, '')).length > 0) return true;
-  return (await expiredTraces(context, cutoffMs)).length > 0;
+  return (await expiredTraces(context, policy)).length > 0;
 }
 
 /** Deletes a batch of expired data: rollouts of expired runs, those runs, and expired rollouts without a run and of deployments. */
@@ -57,7 +64,7 @@ export async function applyRetentionBatch(context: OperationContext, policy: Ret
   }
   const withoutRun = await rolloutsWithoutRun(context, cutoffMs, context.dialect.forUpdate);
   deleted = addDeletions(deleted, await removeRollouts(context, withoutRun));
-  const traces = await expiredTraces(context, cutoffMs);
+  const traces = await expiredTraces(context, policy);
   deleted = addDeletions(deleted, await removeRollouts(context, traces));
   return { deleted, isOver: withoutRun.length < rolloutsPerDeletion && traces.length === 0 };
 }
@@ -65,10 +72,14 @@ export async function applyRetentionBatch(context: OperationContext, policy: Ret
 /** The condition of ended runs that were last updated before the cutoff, are not among the newest, and that no deployment needs. */
 export async function runsToDelete(context: OperationContext, policy: RetentionPolicy): Promise<SqlCondition> {
   const cutoffMs = retentionCutoff(context, policy);
-  const conditions: SqlCondition[] = [{ sql: "r.status NOT IN ('queued', 'running', 'stopping')", parameters: [] }];
+  const conditions: SqlCondition[] = [
+    { sql: `r.status NOT IN ('queued', 'running', 'stopping') AND NOT (${isDataset('r')})`, parameters: [] },
+  ];
+  // A policy for traces only.
+  if (cutoffMs === null && policy.keepRuns === undefined) conditions.push({ sql: '1 = 0', parameters: [] });
   if (cutoffMs !== null) conditions.push({ sql: 'r.update_time_ms < ?', parameters: [cutoffMs] });
   if (policy.keepRuns !== undefined) {
-    const newest = 'SELECT run_id FROM runs ORDER BY position DESC LIMIT ?';
+    const newest = `SELECT n.run_id FROM runs AS n WHERE NOT (${isDataset('n')}) ORDER BY n.position DESC LIMIT ?`;
     conditions.push({ sql: `r.run_id NOT IN (${newest})`, parameters: [policy.keepRuns] });
   }
   const deployed = context.dialect.isOneOf('r.run_id', [...(await deployedRuns(context)).keys()]);
@@ -102,19 +113,31 @@ async function rolloutsWithoutRun(
 }
 
 /** The expired ones among the first traces of each deployment: traces are added in the order of their time. */
-async function expiredTraces(context: OperationContext, cutoffMs: number | null): Promise<readonly string[]> {
-  if (cutoffMs === null) return [];
+async function expiredTraces(context: OperationContext, policy: RetentionPolicy): Promise<readonly string[]> {
   const expired: string[] = [];
-  for (const run of await context.db.all(`SELECT run_id FROM runs WHERE ${isDeployment}`, [])) {
+  for (const { deployment, cutoffMs } of await traceCutoffs(context, policy)) {
     const rows = await context.db.all(
       `SELECT rollout_id FROM (SELECT rollout_id, end_time_ms FROM rollouts WHERE run_id = ? ORDER BY position LIMIT ?) AS first
        WHERE end_time_ms < ?`,
-      [readText(run, 'run_id'), rolloutsPerDeletion - expired.length, cutoffMs],
+      [deployment, rolloutsPerDeletion - expired.length, cutoffMs],
     );
     expired.push(...rows.map((row) => readText(row, 'rollout_id')));
     if (expired.length >= rolloutsPerDeletion) break;
   }
   return expired;
+}
+
+/** The deployments whose traces expire, with the time before which they do, in Unix milliseconds. */
+export async function traceCutoffs(
+  context: OperationContext,
+  { olderThanMs, traces = {} }: RetentionPolicy,
+): Promise<readonly { readonly deployment: string; readonly cutoffMs: number }[]> {
+  const rows = await context.db.all(`SELECT run_id FROM runs WHERE ${isDeployment}`, []);
+  return rows.flatMap((row) => {
+    const deployment = readText(row, 'run_id');
+    const ageMs = Object.hasOwn(traces, deployment) ? traces[deployment] : olderThanMs;
+    return ageMs === undefined ? [] : [{ deployment, cutoffMs: context.nowMs - ageMs }];
+  });
 }
 
 async function hasRollouts(context: OperationContext, runId: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '@agentlightning/core';
 import { rolloutTransitions, type StoreStatistics, terminalRolloutStatuses } from '@agentlightning/core/store';
-import type { OperationContext } from '../sql/operation.ts';
+import type { OperationContext } from '../sql/operation-runner.ts';
 import { readInteger, readText } from '../sql/row-value.ts';
 
 /** Counts the rows of the store. */

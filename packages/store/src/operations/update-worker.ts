@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentlightning/core';
 import { assertId, workerLeaseKey } from '@agentlightning/core/protocol';
 import type { Worker } from '@agentlightning/core/store';
-import type { OperationContext } from '../sql/operation.ts';
+import type { OperationContext } from '../sql/operation-runner.ts';
 import { toJson } from '../sql/row-value.ts';
 import { loadWorker } from './read-workers.ts';
 

@@ -42,9 +42,8 @@ import {
   type StoreRouteOptions,
   storeRoutes,
 } from './route-handler.ts';
-import { listHandlers, operationHandlers } from './routes/operation-handlers.ts';
+import { listHandlers, operationHandlers, resourceHandlers } from './routes/operation-handlers.ts';
 import { otlpHandlers } from './routes/otlp-handlers.ts';
-import { resourceHandlers } from './routes/resource-handlers.ts';
 import { spanHandlers } from './routes/span-handlers.ts';
 import { waitHandlers } from './routes/wait-handlers.ts';
 

@@ -1,10 +1,9 @@
 import { ValidationError } from '@agentlightning/core';
 import type { Page, PageOptions } from '@agentlightning/core/store';
-import type { OperationContext } from './operation.ts';
+import type { OperationContext } from './operation-runner.ts';
 import { readInteger } from './row-value.ts';
-import type { SqlCondition } from './sql-dialect.ts';
+import type { SqlCondition, SqlValue } from './sql-dialect.ts';
 import type { SqlRow } from './sql-driver.ts';
-import type { SqlValue } from './sql-value.ts';
 
 /**
  * A partition of a list. A page is merged from the first items of every partition: each partition is read along its

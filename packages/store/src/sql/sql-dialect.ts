@@ -1,6 +1,8 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { SearchWord } from '../text-search/search-words.ts';
-import type { SqlValue } from './sql-value.ts';
+
+/** A parameter or result value of a statement. Lists and objects are JSON text. */
+export type SqlValue = string | number | null;
 
 /** A condition with the values of its placeholders. */
 export interface SqlCondition {

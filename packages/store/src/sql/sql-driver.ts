@@ -1,6 +1,5 @@
 import type { StoreChange, StoreChangeListener } from '../changes/change-feed.ts';
-import type { SqlDialect } from './sql-dialect.ts';
-import type { SqlValue } from './sql-value.ts';
+import type { SqlDialect, SqlValue } from './sql-dialect.ts';
 
 /** A row of a result, by column name. */
 export type SqlRow = Readonly<Record<string, unknown>>;

@@ -12,7 +12,7 @@ from agentlightning_runtime.cli.sampler_flags import add_sampler_flags, sampler_
 from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.cli.user_file import read_users
 from agentlightning_runtime.contract.settings import EngineSettings
-from agentlightning_runtime.service.limits import ServiceLimits
+from agentlightning_runtime.service.base.limits import ServiceLimits
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
         "--traces",
         type=Path,
         metavar="DIR",
-        help="folder of the traces that SIGUSR1 writes [.traces in that of the checkpoints]",
+        help="folder of the profiles that SIGUSR1 requests [.traces in that of the checkpoints]",
     )
     parser.add_argument(
         "--until-stdin-ends",
@@ -96,7 +96,7 @@ async def _serve(flags: argparse.Namespace, ready: TextIO) -> None:
     engine = await asyncio.to_thread(find_engine_factory(flags.engine), settings)
     # From here on a signal requests a graceful stop; earlier it ends the process.
     stop_requested = watch_for_stop(until_stdin_ends=flags.until_stdin_ends)
-    write_traces_on_signal(engine, flags.traces or settings.checkpoint_directory / ".traces")
+    trace_on_signal(engine, flags.traces or settings.checkpoint_directory / ".traces")
     try:
         server = await serve(engine, options)
     except BaseException:
@@ -111,25 +111,11 @@ async def _serve(flags: argparse.Namespace, ready: TextIO) -> None:
     LOG.info("Stopped")
 
 
-def write_traces_on_signal(engine: RuntimeEngine, directory: Path) -> None:
-    """Writes a trace at every SIGUSR1, where the engine records one."""
-    if not isinstance(engine, TracedEngine):
-        return
-    loop, writing = asyncio.get_running_loop(), set[asyncio.Task[None]]()
-
-    async def write() -> None:
-        try:
-            LOG.info("Trace written to %s", await asyncio.to_thread(engine.write_trace, directory))
-        except OSError as error:
-            LOG.warning("No trace was written: %s", error)
-
-    def start() -> None:
-        task = loop.create_task(write())
-        writing.add(task)
-        task.add_done_callback(writing.discard)
-
-    loop.add_signal_handler(signal.SIGUSR1, start)
-    LOG.info("SIGUSR1 to process %d writes a trace to %s", os.getpid(), directory)
+def trace_on_signal(engine: RuntimeEngine, directory: Path) -> None:
+    """Profiles the next optimizer step at every SIGUSR1, where the engine can."""
+    if isinstance(engine, TracedEngine):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, engine.trace_next_step, directory)
+        LOG.info("SIGUSR1 to process %d profiles the next optimizer step into %s", os.getpid(), directory)
 
 
 def watch_for_stop(*, until_stdin_ends: bool) -> asyncio.Event:

@@ -175,16 +175,15 @@ class RuntimeEngine(Protocol):
 
 @runtime_checkable
 class TracedEngine(Protocol):
-    """An engine that records what it does. Optional."""
+    """An engine that profiles itself. Optional."""
 
-    def write_trace(self, directory: Path) -> Path:
-        """Writes its latest operations in the trace event format of Chrome; fast, called from any thread.
+    def trace_next_step(self, directory: Path) -> None:
+        """Profiles the operations until the next optimizer step, and writes a Chrome trace; called from any thread.
+
+        Returns immediately; the engine logs the new file, or the failure.
 
         Args:
             directory: Folder of the file; created when missing.
-
-        Returns:
-            The new file.
         """
         ...
 

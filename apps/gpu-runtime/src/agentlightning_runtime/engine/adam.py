@@ -11,8 +11,8 @@ from torch.distributed.tensor import DTensor
 from torch.nn.utils import get_total_norm
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.base.ranks import whole
 from agentlightning_runtime.engine.experimental.eight_bit_adam import EightBitAdam
-from agentlightning_runtime.engine.ranks import whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -1,8 +1,8 @@
 """Data-parallel training in several processes: rank 0 communicates with clients and broadcasts its calls.
 
 Every process runs the same operations in the same order, each on its shard of a batch. When memory runs out on one in a
-pass, all repeat the batch with smaller micro-batches. After any other failure of one process alone the ranks are out of
-step: the process ends, and torchrun ends the others and restarts all from the last checkpoint.
+pass over replicas, all repeat the batch with smaller micro-batches. After any other failure of one process alone the
+ranks are out of step: the process ends, torchrun ends the others, and trainers resume from the last checkpoint.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentlightning_runtime.contract.errors import EngineError
-from agentlightning_runtime.engine.ranks import Ranks, leave_ranks
+from agentlightning_runtime.engine.base.ranks import Ranks, leave_ranks
+from agentlightning_runtime.engine.memory.out_of_memory import RankExhaustedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,9 +78,9 @@ class LeadingEngine:
         """The gauges of rank 0."""
         return self._engine.gauges()
 
-    def write_trace(self, directory: Path) -> Path:
-        """Writes the trace of rank 0."""
-        return self._engine.write_trace(directory)
+    def trace_next_step(self, directory: Path) -> None:
+        """Profiles rank 0."""
+        self._engine.trace_next_step(directory)
 
     def close(self) -> None:
         """Stops all ranks."""
@@ -208,6 +209,9 @@ def _fail_together(work: Callable[[], Result]) -> Result:
         return work()
     except EngineError:
         raise
+    except RankExhaustedError as error:
+        LOG.critical("%s", error)
+        os._exit(_FAILED_EXIT_CODE)
     except BaseException:
         LOG.critical("A training process failed; the others cannot continue without it", exc_info=True)
         os._exit(_FAILED_EXIT_CODE)

@@ -15,14 +15,15 @@ from torch import Tensor
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.results import BatchResult, ForwardResult
+from agentlightning_runtime.engine.base.packing import plan_packed
 from agentlightning_runtime.engine.gradient_accumulator import GradientAccumulator
 from agentlightning_runtime.engine.loss.batch_metrics import BatchMetrics
 from agentlightning_runtime.engine.loss.losses import loss_sum
-from agentlightning_runtime.engine.memory.memory_vote import Exhaustion, PassEndedError
 from agentlightning_runtime.engine.memory.out_of_memory import (
     MicroBatchTooLargeError,
     free_cached_memory,
     is_out_of_memory,
+    rank_exhausted,
     sequence_too_large_error,
 )
 from agentlightning_runtime.engine.micro_batch import (
@@ -36,8 +37,6 @@ from agentlightning_runtime.engine.micro_batch import (
     split_by_example,
 )
 from agentlightning_runtime.engine.observation.pass_measure import PassMeasure
-from agentlightning_runtime.engine.packing import plan_packed
-from agentlightning_runtime.engine.ranks import end_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,15 +46,14 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.contract.batch import Batch, ResolvedLoss
     from agentlightning_runtime.contract.engine import Progress
-    from agentlightning_runtime.engine.example import Example
+    from agentlightning_runtime.engine.base.example import Example
+    from agentlightning_runtime.engine.base.ranks import Ranks
     from agentlightning_runtime.engine.loss.token_scores import Scores
-    from agentlightning_runtime.engine.memory.memory_vote import MemoryVote
     from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
+    from agentlightning_runtime.engine.observation.throughput import ModelCost
     from agentlightning_runtime.engine.observation.timeline import Timeline
-    from agentlightning_runtime.engine.ranks import Ranks
-    from agentlightning_runtime.engine.throughput import ModelCost
 
     _FoundScores = list[tuple[int, NDArray[np.float32], NDArray[np.float32]]]
 
@@ -70,7 +68,7 @@ class PassSettings:
 
     Attributes:
         sizer: Decides the tokens of a micro-batch.
-        vote: The vote of all ranks about memory.
+        is_sharded: The weights are sharded over the ranks, so that every pass has collective operations.
         is_packed: Sequences are packed end to end, with common prefixes once, instead of padded in rows.
         output_size: Number of leading token ids that the model can generate.
         peak_flops: Peak FLOP/s of the device; None when unknown.
@@ -80,7 +78,7 @@ class PassSettings:
 
     device: torch.device
     sizer: MicroBatchSizer
-    vote: MemoryVote
+    is_sharded: bool
     is_packed: bool
     output_size: int
     peak_flops: float | None
@@ -152,7 +150,7 @@ class GradientPass:
 
         started = time.perf_counter()
         with self._accumulator.batch() as restore:
-            (total_loss, metrics), sizes = self._repeat_until_it_fits(attempt, self._network, restore)
+            (total_loss, metrics), sizes = self._repeat_until_it_fits(attempt, restore)
         with timeline.phase("sync"):
             total = float(self._ranks.sum_up(total_loss))
             trained_tokens, summary = metrics.summary(self._ranks)
@@ -186,7 +184,7 @@ class GradientPass:
             return found, metrics
 
         started = time.perf_counter()
-        (found, metrics), sizes = self._repeat_until_it_fits(attempt, network, _nothing_to_restore)
+        (found, metrics), sizes = self._repeat_until_it_fits(attempt, _nothing_to_restore)
         speed = self._measured(examples, sizes, time.perf_counter() - started, is_backward=False)
         empty: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         logprobs, values = [empty for _ in batch.data], [empty for _ in batch.data]
@@ -198,13 +196,12 @@ class GradientPass:
         return ForwardResult(logprobs, values if has_values else None, {**summary, **speed})
 
     def _repeat_until_it_fits(
-        self, attempt: Callable[[int], Result], network: PolicyNetwork, restore: Callable[[], None]
+        self, attempt: Callable[[int], Result], restore: Callable[[], None]
     ) -> tuple[Result, _Sizes]:
         """Runs a batch; when memory runs out, undoes the attempt and repeats it with smaller micro-batches.
 
         Args:
             attempt: Runs the batch in micro-batches of at most the given number of tokens.
-            network: The network that it runs.
             restore: Undoes what a failed attempt changed.
 
         Raises:
@@ -218,7 +215,6 @@ class GradientPass:
             except MicroBatchTooLargeError as error:
                 tokens, sequences = error.tokens, error.sequences
             # Outside the handler: the exception references the frames, and they the tensors.
-            end_pass(network)
             free_cached_memory(settings.device)
             if sequences == 1:
                 seen = settings.sizer.max_tokens_seen_ok
@@ -240,30 +236,37 @@ class GradientPass:
         plan = plan_packed if settings.is_packed else plan_padded
         groups = plan_evenly(plan, examples, max_tokens, self._ranks.count)
         for group in share_out(groups, self._ranks.index, self._ranks.count):
-            size, exhaustion = self._work(group, work)
-            if exhaustion is not None:
-                raise MicroBatchTooLargeError(exhaustion.tokens, exhaustion.sequences)
+            size = self._work(group, work)
             settings.sizer.record_success(size)
             self._computed += size
             done = min(total, done + sum(example.length for example in group) * self._ranks.count)
             progress(done, total)
 
-    def _work(self, group: Sequence[Example], work: Callable[[MicroBatch], None]) -> tuple[int, Exhaustion | None]:
-        """Runs a micro-batch; returns its tokens, and the same on all ranks: None when memory sufficed on all."""
-        size = group[0].length
+    def _work(self, group: Sequence[Example], work: Callable[[MicroBatch], None]) -> int:
+        """Runs a micro-batch and returns its tokens.
+
+        Raises:
+            MicroBatchTooLargeError: on all ranks, when memory ran out on one with the weights in replicas.
+            RankExhaustedError: when it ran out on this rank with the weights in shards: the others wait for it in a
+                collective operation, where it cannot tell them.
+        """
+        size, too_large = group[0].length, (0, 0)
         try:
             micro_batch = assemble(group, self._settings.device, is_packed=self._settings.is_packed)
             size = micro_batch.token_ids.numel()
             work(micro_batch)
-        except PassEndedError as error:
-            return size, error.exhaustion
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
+            too_large = size, len(group)
+            if self._settings.is_sharded:
+                raise rank_exhausted(self._ranks, self._settings.device, tokens=size, sequences=len(group)) from error
+        if not self._settings.is_sharded:
             with self._settings.timeline.phase("sync"):
-                return size, self._settings.vote.take(tokens=size, sequences=len(group))
-        with self._settings.timeline.phase("sync"):
-            return size, self._settings.vote.take()
+                tokens, sequences = self._ranks.largest_of(*too_large)
+            if tokens > 0:
+                raise MicroBatchTooLargeError(tokens, sequences)
+        return size
 
     def _scores(self, network: PolicyNetwork, piece: MicroBatch, *, trains_entropy: bool) -> Scores:
         where = (piece.token_ids, piece.positions, piece.selected)

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from agentlightning_runtime.contract.batch import TrainedSpan
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.example import Example
+from agentlightning_runtime.engine.base.example import Example
+from agentlightning_runtime.engine.base.packing import pack
 from agentlightning_runtime.engine.loss.losses import TrainedTokens
-from agentlightning_runtime.engine.packing import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from agentlightning_runtime.contract.batch import Batch, Datum
-    from agentlightning_runtime.engine.packing import Segment
+    from agentlightning_runtime.engine.base.packing import Segment
 
 
 #: The batch index of a placeholder example.

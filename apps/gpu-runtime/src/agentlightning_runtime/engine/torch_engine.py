@@ -11,39 +11,38 @@ import torch
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.inference_backend import ServedModel
 from agentlightning_runtime.contract.settings import EngineCapabilities
-from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
-from agentlightning_runtime.engine.device import choose_device, choose_dtype, device_name
+from agentlightning_runtime.engine.base.device import choose_device, choose_dtype, device_name
+from agentlightning_runtime.engine.base.ranks import Ranks
+from agentlightning_runtime.engine.checkpoints.checkpoint_folder import CheckpointFolder
 from agentlightning_runtime.engine.experimental.eight_bit_adam import eight_bit_weights, moment_bytes
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.memory.device_memory import CudaMemory
-from agentlightning_runtime.engine.memory.memory_vote import MemoryVote
 from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
 from agentlightning_runtime.engine.memory.out_of_memory import report_out_of_memory
+from agentlightning_runtime.engine.model_parts import ModelParts
 from agentlightning_runtime.engine.models.base_model import BaseModel
 from agentlightning_runtime.engine.models.initial_weights import InitialWeights
-from agentlightning_runtime.engine.models.model_parts import ModelParts
 from agentlightning_runtime.engine.models.network_factory import (
     make_network,
     reference_network,
     resolve_lora,
     trained_weights,
 )
-from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
 from agentlightning_runtime.engine.observation.device_clock import clock_of
 from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
+from agentlightning_runtime.engine.observation.step_profiler import StepProfiler
+from agentlightning_runtime.engine.observation.throughput import peak_flops
 from agentlightning_runtime.engine.observation.timeline import Timeline
-from agentlightning_runtime.engine.ranks import Ranks
-from agentlightning_runtime.engine.throughput import peak_flops
+from agentlightning_runtime.engine.publication.weight_export import export_base
 from agentlightning_runtime.engine.torch_model import TorchModel
-from agentlightning_runtime.engine.weight_export import export_base
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agentlightning_runtime.contract.inference_backend import InferenceBackend
     from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
-    from agentlightning_runtime.engine.models.loaded_model import LoadedModel
+    from agentlightning_runtime.engine.loading.loaded_model import LoadedModel
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 
 _FEATURES = (
@@ -80,8 +79,8 @@ class TorchEngine:
         torch.backends.cuda.enable_cudnn_sdp(enabled=False)
         self._cuda_memory = CudaMemory(self._device) if self._device.type == "cuda" else None
         self._memory = MemoryGauges(self._device, self._cuda_memory)
-        self._timeline = Timeline(clock_of(self._device))
-        self._vote = MemoryVote(self._ranks)
+        self._profiler = StepProfiler(self._ranks.index)
+        self._timeline = Timeline(clock_of(self._device), self._profiler)
         self._bases = {
             name: BaseModel(name, source, self._device, self._dtype, settings.load_in_4bit)
             for name, source in settings.base_models.items()
@@ -113,7 +112,7 @@ class TorchEngine:
             message = f'Unknown base model "{request.base_model}"; available: {known}'
             raise EngineError(EngineErrorReason.NOT_FOUND, message, field="base_model")
         what = f"creating the model {request.model_id} from {request.base_model}"
-        with report_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
+        with report_out_of_memory(self._device, what, ranks=self._ranks):
             return self._make(request, base)
 
     def _make(self, request: ModelRequest, base: BaseModel) -> TorchModel:
@@ -132,7 +131,8 @@ class TorchEngine:
         weights = trained_weights(network)
         eight_bit = eight_bit_weights(network, weights) if self._settings.optimizer == "adamw-8bit" else ()
         trained_bytes = sum(4 * weight.numel() for weight in weights.values()) + moment_bytes(weights, eight_bit)
-        of_base = partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1)
+        is_sharded = lora is None and self._ranks.count > 1
+        of_base = partial(self._reference, base, is_sharded=is_sharded)
         return TorchModel(
             ModelParts(
                 request=request,
@@ -142,7 +142,7 @@ class TorchEngine:
                 eight_bit=eight_bit,
                 reference=of_base if initial is None else initial.reference,
                 initial=initial,
-                settings=self._pass_settings(outline, network),
+                settings=self._pass_settings(outline, network, is_sharded=is_sharded),
                 checkpoints=CheckpointFolder(self._settings.checkpoint_directory, request.model_id, self._ranks),
                 inference=self._inference,
                 served=ServedModel(
@@ -173,7 +173,7 @@ class TorchEngine:
         def make_reference() -> PolicyNetwork:
             what = f"loading the checkpoint {uri} as the reference"
             without_values = replace(request, has_value_head=False)
-            with report_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
+            with report_out_of_memory(self._device, what, ranks=self._ranks):
                 return make_network(
                     base,
                     without_values,
@@ -189,17 +189,17 @@ class TorchEngine:
         key = base.name, is_sharded
         if key not in self._references:
             what = f"loading {base.name} as the reference"
-            with report_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
+            with report_out_of_memory(self._device, what, ranks=self._ranks):
                 self._references[key] = reference_network(base, self._ranks, is_sharded=is_sharded)
         return self._references[key]
 
-    def _pass_settings(self, outline: LoadedModel, network: PolicyNetwork) -> PassSettings:
+    def _pass_settings(self, outline: LoadedModel, network: PolicyNetwork, *, is_sharded: bool) -> PassSettings:
         measures = self._device.type == "cuda" and self._settings.micro_batch_tokens is None
         limit = self._settings.micro_batch_tokens or (_TOKENS_ON_GPU if measures else _TOKENS_ON_CPU)
         return PassSettings(
             device=self._device,
             sizer=MicroBatchSizer(limit, self._cuda_memory if measures else None, self._ranks),
-            vote=self._vote,
+            is_sharded=is_sharded,
             is_packed=network.is_packable and self._settings.packing,
             output_size=outline.output_size,
             peak_flops=peak_flops(self._device),
@@ -207,9 +207,9 @@ class TorchEngine:
             memory=self._memory,
         )
 
-    def write_trace(self, directory: Path) -> Path:
-        """Writes the latest operations and their phases as a Chrome trace; called from any thread."""
-        return write_chrome_trace(self._timeline.spans(), directory, rank=self._ranks.index)
+    def trace_next_step(self, directory: Path) -> None:
+        """Profiles the operations until the next optimizer step; called from any thread."""
+        self._profiler.request(directory)
 
     def gauges(self) -> dict[str, float]:
         """Current gauges for the metrics stream; fast, called from any thread."""

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.results import ModelState, StepResult
 from agentlightning_runtime.engine.adam import Adam
-from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts
-from agentlightning_runtime.engine.checkpoint_tensors import WEIGHTS_PREFIX, prefixed
+from agentlightning_runtime.engine.base.ranks import whole
+from agentlightning_runtime.engine.checkpoints.checkpoint_folder import CheckpointFacts
+from agentlightning_runtime.engine.checkpoints.checkpoint_tensors import WEIGHTS_PREFIX, prefixed
 from agentlightning_runtime.engine.gradient_pass import GradientPass
 from agentlightning_runtime.engine.memory.out_of_memory import free_cached_memory, report_out_of_memory
 from agentlightning_runtime.engine.models.network_factory import trained_weights
-from agentlightning_runtime.engine.observation.timed import timed
-from agentlightning_runtime.engine.publication.publisher import Publisher
-from agentlightning_runtime.engine.ranks import whole
-from agentlightning_runtime.engine.throughput import ModelCost
+from agentlightning_runtime.engine.observation.throughput import ModelCost
+from agentlightning_runtime.engine.publisher import Publisher
+from agentlightning_runtime.engine.timed import timed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         InferenceState,
         PauseMode,
     )
-    from agentlightning_runtime.engine.models.model_parts import ModelParts
+    from agentlightning_runtime.engine.model_parts import ModelParts
 
 #: Prefix of the names of Adam's moments in a checkpoint.
 _OPTIMIZER = "optimizer/"
@@ -293,4 +293,4 @@ class TorchModel:
     def _report_out_of_memory(self) -> AbstractContextManager[None]:
         """The first step allocates the moments before it changes anything."""
         what = f"allocating Adam's moments of {self._trainable} weights"
-        return report_out_of_memory(self.parts.settings.device, what, is_alone=self.parts.ranks.count == 1)
+        return report_out_of_memory(self.parts.settings.device, what, ranks=self.parts.ranks)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.inference_backend import ProbeResponse
 from agentlightning_runtime.contract.results import Endpoint, InferenceState
-from agentlightning_runtime.inference.generation import GenerationRequest
-from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
+from agentlightning_runtime.inference.http.http_server import EndpointSettings, HttpServer
 from agentlightning_runtime.inference.inference_app import InferenceApp
-from agentlightning_runtime.inference.model_shape import end_tokens_of, shape_of
-from agentlightning_runtime.inference.sampler import Sampler
-from agentlightning_runtime.inference.sampling_rule import SamplingRule
-from agentlightning_runtime.inference.served_weights import snapshot_weights
-from agentlightning_runtime.inference.text_model import TextModel
+from agentlightning_runtime.inference.sampling.generation import GenerationRequest
+from agentlightning_runtime.inference.sampling.model_shape import end_tokens_of, shape_of
+from agentlightning_runtime.inference.sampling.sampler import Sampler
+from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule
+from agentlightning_runtime.inference.sampling.served_weights import snapshot_weights
+from agentlightning_runtime.inference.text.text_model import TextModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,28 +12,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from agentlightning_runtime.inference.api_error import ApiError, failed, unknown_model
-from agentlightning_runtime.inference.api_routes import model_api
 from agentlightning_runtime.inference.chat.answer_parts import AnswerIdentity, whole
 from agentlightning_runtime.inference.chat.chat_answer import ChatAnswer
 from agentlightning_runtime.inference.chat.chat_request import ChatRequest, TokenizeRequest
 from agentlightning_runtime.inference.chat.completion_answer import CompletionAnswer
 from agentlightning_runtime.inference.chat.completion_request import CompletionRequest
-from agentlightning_runtime.inference.http_guard import hang_up
+from agentlightning_runtime.inference.http.api_error import ApiError, failed, unknown_model
+from agentlightning_runtime.inference.http.api_routes import POLICY_VERSION_HEADER, model_api
+from agentlightning_runtime.inference.http.http_guard import hang_up
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
     from agentlightning_runtime.contract.users import Keys
-    from agentlightning_runtime.inference.generation import Generation
-    from agentlightning_runtime.inference.sampler import Sampler
-    from agentlightning_runtime.inference.text_model import TextModel
+    from agentlightning_runtime.inference.sampling.generation import Generation
+    from agentlightning_runtime.inference.sampling.sampler import Sampler
+    from agentlightning_runtime.inference.text.text_model import TextModel
 
 _log = logging.getLogger(__name__)
-
-POLICY_VERSION_HEADER = "x-agl-policy-version"
-"""The response header with the policy version."""
 
 _T = TypeVar("_T")
 

@@ -11,7 +11,7 @@ import torch
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.users import Keys
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
-from agentlightning_runtime.inference.http_server import EndpointSettings
+from agentlightning_runtime.inference.http.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm.remote_server import RemoteServer
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
 from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, memory_share

@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 
 from agentlightning_runtime.contract.users import Keys
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
-from agentlightning_runtime.service.failure import (
+from agentlightning_runtime.service.base.failure import (
     STATUS_OF_REASON,
     TRAILER,
     RuntimeFailureError,

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Literal
 
 from agentlightning_runtime import __version__
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import inference_pb2, model_pb2, runtime_pb2
-from agentlightning_runtime.service.invalid import check_name, invalid
-from agentlightning_runtime.service.limits import MAX_MESSAGE_BYTES
-from agentlightning_runtime.service.messages import endpoint_message
-from agentlightning_runtime.service.runtime_host import assert_made
+from agentlightning_runtime.service.base.invalid import check_name, invalid
+from agentlightning_runtime.service.base.limits import MAX_MESSAGE_BYTES
+from agentlightning_runtime.service.base.messages import endpoint_message
+from agentlightning_runtime.service.hosting.runtime_host import assert_made
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from agentlightning_runtime.contract.results import InferenceState
     from agentlightning_runtime.service.binding import Handlers
-    from agentlightning_runtime.service.runtime_host import RuntimeHost
+    from agentlightning_runtime.service.hosting.runtime_host import RuntimeHost
 
 API_VERSION = "v1"
 """The contract version reported in the capabilities."""

@@ -18,19 +18,19 @@ from agentlightning_runtime.gen.agentlightning.runtime.v1 import (
     operation_pb2,
     training_pb2,
 )
-from agentlightning_runtime.service.failure import RuntimeFailureError
-from agentlightning_runtime.service.invalid import check_name, invalid
-from agentlightning_runtime.service.limits import MAX_CLIENT_STATE_BYTES
-from agentlightning_runtime.service.messages import checkpoint_message, endpoint_message
-from agentlightning_runtime.service.model_request import check_feature
-from agentlightning_runtime.service.operation_record import Artifact, Completion, Execute
-from agentlightning_runtime.service.resolve_parameters import resolve_adam
-from agentlightning_runtime.service.runtime_host import assert_made, assert_sound
+from agentlightning_runtime.service.base.failure import RuntimeFailureError
+from agentlightning_runtime.service.base.invalid import check_name, invalid
+from agentlightning_runtime.service.base.limits import MAX_CLIENT_STATE_BYTES
+from agentlightning_runtime.service.base.messages import checkpoint_message, endpoint_message
+from agentlightning_runtime.service.base.resolve_parameters import resolve_adam
+from agentlightning_runtime.service.hosting.model_request import check_feature
+from agentlightning_runtime.service.hosting.operation_record import Artifact, Completion, Execute
+from agentlightning_runtime.service.hosting.runtime_host import assert_made, assert_sound
 
 if TYPE_CHECKING:
     from agentlightning_runtime.contract.engine import Progress
-    from agentlightning_runtime.service.hosted_model import HostedModel
-    from agentlightning_runtime.service.runtime_host import RuntimeHost
+    from agentlightning_runtime.service.hosting.hosted_model import HostedModel
+    from agentlightning_runtime.service.hosting.runtime_host import RuntimeHost
 
 FORMATS: dict[export_pb2.ExportFormat, tuple[Literal["safetensors", "peft"], str]] = {
     export_pb2.EXPORT_FORMAT_SAFETENSORS: ("safetensors", "export"),

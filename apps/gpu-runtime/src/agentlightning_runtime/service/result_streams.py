@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, export_pb2, operation_pb2, training_pb2
-from agentlightning_runtime.service.failure import RuntimeFailureError
-from agentlightning_runtime.service.limits import CHUNK_BYTES
+from agentlightning_runtime.service.base.failure import RuntimeFailureError
+from agentlightning_runtime.service.base.limits import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from agentlightning_runtime.service.hosted_model import HostedModel
-    from agentlightning_runtime.service.operation_record import OperationRecord
-    from agentlightning_runtime.service.runtime_host import RuntimeHost
+    from agentlightning_runtime.service.hosting.hosted_model import HostedModel
+    from agentlightning_runtime.service.hosting.operation_record import OperationRecord
+    from agentlightning_runtime.service.hosting.runtime_host import RuntimeHost
 
 
 async def watch_operations(

@@ -13,12 +13,12 @@ from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import inference_pb2, runtime_pb2, training_pb2
+from agentlightning_runtime.service.base.clock import Clock, system_clock
+from agentlightning_runtime.service.base.limits import MAX_MESSAGE_BYTES, ServiceLimits
 from agentlightning_runtime.service.binding import Gate, bind_service
-from agentlightning_runtime.service.clock import Clock, system_clock
 from agentlightning_runtime.service.handlers import inference_handlers, runtime_handlers
-from agentlightning_runtime.service.limits import MAX_MESSAGE_BYTES, ServiceLimits
+from agentlightning_runtime.service.hosting.runtime_host import RuntimeHost
 from agentlightning_runtime.service.listen_error import ListenError
-from agentlightning_runtime.service.runtime_host import RuntimeHost
 from agentlightning_runtime.service.training_handlers import training_handlers
 
 if TYPE_CHECKING:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2, export_pb2, training_pb2
+from agentlightning_runtime.service.base.failure import RuntimeFailureError
+from agentlightning_runtime.service.base.invalid import invalid
+from agentlightning_runtime.service.base.messages import checkpoint_message
 from agentlightning_runtime.service.batches.submit_batch import fingerprint_of, is_refusal, refused_work, submit_batch
-from agentlightning_runtime.service.failure import RuntimeFailureError
-from agentlightning_runtime.service.invalid import invalid
-from agentlightning_runtime.service.messages import checkpoint_message
+from agentlightning_runtime.service.hosting.operation_record import Execute, OperationRecord, OperationWork
+from agentlightning_runtime.service.hosting.runtime_host import assert_made
 from agentlightning_runtime.service.model_operations import (
     OperationPlace,
     export_work,
@@ -19,9 +21,7 @@ from agentlightning_runtime.service.model_operations import (
     publish_work,
     save_checkpoint_work,
 )
-from agentlightning_runtime.service.operation_record import Execute, OperationRecord, OperationWork
 from agentlightning_runtime.service.result_streams import download_artifact, fetch_batch_output, watch_operations
-from agentlightning_runtime.service.runtime_host import assert_made
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.gen.agentlightning.runtime.v1.operation_pb2 import Operation
     from agentlightning_runtime.service.binding import Handlers
-    from agentlightning_runtime.service.hosted_model import HostedModel
-    from agentlightning_runtime.service.runtime_host import RuntimeHost
+    from agentlightning_runtime.service.hosting.hosted_model import HostedModel
+    from agentlightning_runtime.service.hosting.runtime_host import RuntimeHost
 
 KeyedRequest = (
     training_pb2.OptimStepRequest

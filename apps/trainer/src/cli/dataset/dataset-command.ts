@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { defaultStoreUrl } from '../../config/environment.ts';
 import { durationMs, finiteNumber, storeHelp, wholeNumber } from '../flags.ts';
 import { examples } from '../store/store-file-commands.ts';
+import type { DatasetsFlags } from './list-datasets.ts';
 import type { DatasetFlags } from './write-dataset.ts';
 
 /** Adds `agl dataset`. */
@@ -41,17 +42,41 @@ export function addDatasetCommand(program: Command): void {
     .addOption(
       new Option('--split-by <id>', 'what is never in both files').choices(['user', 'conversation']).default('user'),
     )
-    .option('--out <file>', 'the file to write; - for the standard output', '-')
+    .option('--name <name>', 'store the lines as the next version of a data set, with a part for the test')
+    .option('--out <file>', 'the file to write; - for the standard output (default: -, or no file with --name)')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .addHelpText(
       'after',
       examples(
-        'agl dataset --run run-1a2b3c4d --min-reward 0.9 --best 1 --out good.jsonl\n  agl dataset --from support-agent --since 7d --min-score 0.8 --out train.jsonl --test-out test.jsonl',
-        'The lines are in the formats of OpenAI’s fine-tuning API. Each file of a deployment gets a manifest with its SHA-256.',
+        'agl dataset --run run-1a2b3c4d --min-reward 0.9 --best 1 --out good.jsonl\n  agl dataset --from support-agent --since 7d --min-score 0.8 --out train.jsonl --test-out test.jsonl\n  agl dataset --from support-agent --since 7d --format tasks --name support-tasks',
+        'The lines are in the formats of OpenAI’s fine-tuning API. Each file of a deployment gets a manifest with its SHA-256.\n`fromStore({ dataset: "support-tasks@1" })` in a configuration reads a stored version, `agl datasets` lists them.',
       ),
     )
     .action(async (flags: DatasetFlags) => {
       const { writeDataset } = await import('./write-dataset.ts');
       await writeDataset(flags);
+    });
+}
+
+/** Adds `agl datasets`. */
+export function addDatasetsCommand(program: Command): void {
+  program
+    .command('datasets')
+    .description('List the versions of data sets in a store, or show one with its selection.')
+    .argument('[version]', 'a version, such as support-tasks@3')
+    .option('--out <file>', 'write the lines of the version to a file; - for the standard output')
+    .addOption(new Option('--part <part>', 'the part to write').choices(['train', 'test']).default('train'))
+    .option('--store <url>', storeHelp, defaultStoreUrl)
+    .option('--json', 'one JSON object per line, for programs')
+    .addHelpText(
+      'after',
+      examples(
+        'agl datasets support-tasks@3 --part test --out test.jsonl',
+        '`agl store delete --run support-tasks@3` deletes a version; `agl store export` and `import` copy it to another store.',
+      ),
+    )
+    .action(async (version: string | undefined, flags: DatasetsFlags) => {
+      const { listDatasets } = await import('./list-datasets.ts');
+      await listDatasets(version ?? null, flags);
     });
 }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type JsonObject, type JsonValue, type Store } from '@agentlightning/core';
 import { quantityText } from '@agentlightning/core/internal';
 import {
   type DatasetChoice,
@@ -9,9 +9,10 @@ import {
   datasetLines,
   emptyDatasetCounts,
 } from '../../dataset/dataset-lines.ts';
-import type { ProductionChoice } from '../../dataset/production-lines.ts';
+import type { ProductionChoice } from '../../stored-data/production-lines.ts';
 import { openExistingStore } from '../open-existing-store.ts';
-import { writeProductionDataset, writeWhole } from './write-production-dataset.ts';
+import { storeVersion } from './store-version.ts';
+import { writeLines, writeProductionDataset, writeWhole } from './write-production-dataset.ts';
 
 /** The flags of `agl dataset`. */
 export interface DatasetFlags extends Omit<DatasetChoice, 'run' | 'format'> {
@@ -24,16 +25,18 @@ export interface DatasetFlags extends Omit<DatasetChoice, 'run' | 'format'> {
   readonly testOut?: string;
   readonly testShare: number;
   readonly splitBy: ProductionChoice['splitBy'];
-  readonly out: string;
+  readonly name?: string;
+  readonly out?: string;
   readonly store: string;
 }
 
-type RunDatasetFlags = DatasetChoice & Pick<DatasetFlags, 'out' | 'store'>;
+type RunDatasetFlags = DatasetChoice & Pick<DatasetFlags, 'name' | 'store'> & { readonly out: string | null };
 
-/** Writes the data set of a run or a deployment. */
+/** Writes the data set of a run or a deployment, or stores it under a name. */
 export async function writeDataset(flags: DatasetFlags): Promise<void> {
-  const { run, from, format } = flags;
-  if (from !== undefined) return writeProductionDataset({ ...flags, deployment: from });
+  const { run, from, format, name } = flags;
+  const out = flags.out ?? (name === undefined ? '-' : null);
+  if (from !== undefined) return writeProductionDataset({ ...flags, out, deployment: from });
   if (run === undefined || format === 'tasks') {
     throw new AgentLightningError({
       code: 'CONFIG',
@@ -41,7 +44,7 @@ export async function writeDataset(flags: DatasetFlags): Promise<void> {
       remedy: 'Pass --run <id>, or --from <deployment>.',
     });
   }
-  await writeRunDataset({ ...flags, run, format });
+  await writeRunDataset({ ...flags, out, run, format });
 }
 
 /** Writes the data set task by task, with memory independent of the size of the run. */
@@ -51,12 +54,27 @@ async function writeRunDataset(flags: RunDatasetFlags): Promise<void> {
   const counts = emptyDatasetCounts();
   try {
     await store.getRun(flags.run);
+    if (flags.name !== undefined) return await storeRunDataset(store, { ...flags, name: flags.name }, counts);
     const lines = Readable.from(datasetLines(store, flags, counts));
-    if (flags.out === '-') await pipeline(lines, process.stdout, { end: false });
+    if (flags.out === '-' || flags.out === null) await pipeline(lines, process.stdout, { end: false });
     else await writeWhole(lines, path.resolve(flags.out));
   } finally {
     await store.close();
   }
+  process.stderr.write(`${summary(flags, counts)}\n`);
+}
+
+async function storeRunDataset(
+  store: Store,
+  flags: RunDatasetFlags & { readonly name: string },
+  counts: DatasetCounts,
+): Promise<void> {
+  const lines: JsonValue[] = [];
+  for await (const line of datasetLines(store, flags, counts)) lines.push(JSON.parse(line) as JsonValue);
+  const { name, format, out, run, by, mode, minReward, best, minGap, agent } = flags;
+  const selection = JSON.parse(JSON.stringify({ run, by, mode, minReward, best, minGap, agent })) as JsonObject;
+  await storeVersion(store, { name, format, lines: { train: lines, test: [] }, selection });
+  if (out !== null) await writeLines(out, lines);
   process.stderr.write(`${summary(flags, counts)}\n`);
 }
 
@@ -82,7 +100,7 @@ function assertFlagsFit({ format, by, minReward, best, minGap }: RunDatasetFlags
 }
 
 function summary({ out, format }: RunDatasetFlags, { lines, rollouts, withoutCommonPrompt }: DatasetCounts): string {
-  const where = out === '-' ? '' : ` to ${out}`;
+  const where = out === '-' || out === null ? '' : ` to ${out}`;
   const skipped =
     format === 'preference' && withoutCommonPrompt > 0
       ? `; ${withoutCommonPrompt} pairs have no request in common and are excluded`

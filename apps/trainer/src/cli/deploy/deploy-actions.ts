@@ -56,10 +56,10 @@ export async function deploy(reference: string | null, flags: DeployFlags): Prom
       remedy: 'Pass `--share 10%` as well, or leave it out.',
     });
   }
-  if (flags.acceptWorse === true && (!isVersion || flags.reason.trim() === '')) {
+  if (flags.acceptWorse === true && (flags.rollback === true || flags.reason.trim() === '')) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: '--accept-worse needs a version and a reason, which the history records',
+      message: '--accept-worse needs a version or --promote, and a reason, which the history records',
       remedy: `Run \`agl deploy <version> --to ${name} --accept-worse --reason "<why>"\`.`,
     });
   }
@@ -73,11 +73,17 @@ async function changed(store: Store, reference: string | null, flags: DeployFlag
   const { to: name, share } = flags;
   const reason = flags.acceptWorse === true ? `accepted although worse: ${flags.reason}` : flags.reason;
   const author = { by: userInfo().username, reason };
-  if (flags.promote === true) return await promoteCandidate(store, name, author);
+  const isFallAccepted = flags.acceptWorse === true;
+  if (flags.promote === true) return await promoteCandidate(store, name, { ...author, isFallAccepted });
   if (flags.rollback === true) return await rollback(store, name, author);
   const version = await versionOf(store, reference, flags);
   if (share === undefined) return await promote(store, name, { ...author, version });
-  const options = { share, isPromotedWhenBetter: flags.promoteWhen === 'better', maxCostRatio: flags.maxCost };
+  const options = {
+    share,
+    isPromotedWhenBetter: flags.promoteWhen === 'better',
+    maxCostRatio: flags.maxCost,
+    isFallAccepted,
+  };
   return await startCanary(store, name, { ...author, version, options });
 }
 

@@ -23,7 +23,10 @@ export function addDeployCommand(program: Command): void {
     .option('--endpoint <url>', 'an OpenAI-compatible API that serves the version, up to and with /v1')
     .option('--model <name>', 'the model of the endpoint')
     .option('--key-env <name>', 'the environment variable of `agl serve` with the key of the endpoint')
-    .option('--accept-worse', 'deploy a version that is worse on the held-out tasks; needs --reason')
+    .option(
+      '--accept-worse',
+      'deploy or promote a version that is worse on the held-out tasks or guards, or of which that is unknown; needs --reason',
+    )
     .option('--reason <text>', 'the reason, for the history', '')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--json', 'one JSON object, for programs')

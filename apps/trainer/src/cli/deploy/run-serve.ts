@@ -5,6 +5,7 @@ import { systemClock } from '@agentlightning/core/internal';
 import { readDeployment } from '@agentlightning/core/protocol';
 import { serveGateway } from '@agentlightning/gateway';
 import { isCheckpointReference } from '../../config/checkpoint-reference.ts';
+import { assertNotWorse } from '../../deployments/assert-not-worse.ts';
 import { promote } from '../../deployments/change-deployment.ts';
 import { modelVersionOf } from '../../deployments/model-version.ts';
 import { ServedDeployments } from '../../deployments/serve-deployments.ts';
@@ -116,6 +117,7 @@ async function deployFirst(store: Store, reference: string, name: string): Promi
     throw error;
   });
   if (known === null || known.live === null) {
+    assertNotWorse(run, version);
     await promote(store, name, { version, by: userInfo().username, reason: 'served with agl serve' });
   } else if (!known.versions.some((each) => each.version === version.version)) {
     throw new AgentLightningError({

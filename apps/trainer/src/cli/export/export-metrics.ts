@@ -4,9 +4,8 @@ import { AgentLightningError, type Run, type Store } from '@agentlightning/core'
 import { quantityText, systemClock } from '@agentlightning/core/internal';
 import { unfinishedRunStatuses } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
-import { configurationEntries } from '../../metrics-export/configuration-entries.ts';
 import { type MetricSink, metricValues } from '../../metrics-export/metric-sink.ts';
-import { mlflowServer, openMlflowSink } from '../../metrics-export/mlflow-sink.ts';
+import { configurationEntries, mlflowServer, openMlflowSink } from '../../metrics-export/mlflow-sink.ts';
 import { eventRecord, headerRecord } from '../../metrics-export/tensorboard-record.ts';
 import { csvSink, openMetricsSink } from '../../metrics-export/text-sinks.ts';
 import { openWandbSink } from '../../metrics-export/wandb-sink.ts';

@@ -98,7 +98,7 @@ function runTable(records: readonly ListedRun[]): string[] {
 }
 
 function progressText(record: Record<string, unknown>): string {
-  if (['evaluation', 'dev', 'deployment'].includes(String(record['kind']))) return String(record['kind']);
+  if (['evaluation', 'dev', 'deployment', 'dataset'].includes(String(record['kind']))) return String(record['kind']);
   if (typeof record['versions'] === 'number') return `${record['versions']} versions`;
   return `${String(record['step'])}/${String(record['steps'] ?? '?')}`;
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { devLine, evaluationLine, rescoredRun, rewardAudit, rewardProbe } from './evaluation-output.ts';
 import {
+  datasetLine,
   deploymentLine,
   modelLine,
   promptVersions,
@@ -13,6 +14,7 @@ import {
 import {
   createdKey,
   diagnosis,
+  generatedTasks,
   initOutcome,
   listedKey,
   migratedConfig,
@@ -55,6 +57,7 @@ export const commandOutputs: Readonly<Record<string, CommandOutput>> = {
   audit: document(rewardAudit),
   rescore: document(rescoredRun),
   trace: document(tracedTask),
+  'tasks from-mcp': document(generatedTasks),
   runs: lines(runLine),
   rollouts: lines(rolloutLine),
   show: document(shownRollout),
@@ -63,6 +66,7 @@ export const commandOutputs: Readonly<Record<string, CommandOutput>> = {
   deploy: document(deploymentLine),
   deployments: lines(deploymentLine),
   models: lines(modelLine),
+  datasets: lines(datasetLine),
   'export weights': document(exportedWeights),
   'export traces': document(exportedTraces),
   'export metrics': document(exportedMetrics),

@@ -1,3 +1,4 @@
+import { completionReasons } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 
 const time = z.iso.datetime();
@@ -12,7 +13,7 @@ const cost = z
 
 /** The comparison of the candidate of a deployment with the live version by one quantity. */
 const metricVerdict = z.strictObject({
-  metric: z.enum(['score', 'failures', 'latency', 'cost']),
+  metric: z.string().describe('score, failures, latency, cost, or a part of the reward such as score/tone'),
   verdict: z.enum(['better', 'worse', 'not-shown', 'unknown']),
   live: z.number().nullable(),
   candidate: z.number().nullable(),
@@ -79,7 +80,7 @@ export const modelLine: z.ZodType = z.strictObject({
 export const runLine: z.ZodType = z.strictObject({
   run: z.string(),
   name: z.string(),
-  kind: z.string().describe('training, prompt-search, evaluation or dev'),
+  kind: z.string().describe('training, prompt-search, evaluation, dev, deployment or dataset'),
   status: z.string(),
   step: z.int(),
   steps: z.int().nullable(),
@@ -99,7 +100,7 @@ export const runLine: z.ZodType = z.strictObject({
         first_step: z.int(),
         last_step: z.int(),
         start_step: z.int().nullable().describe('the step of the checkpoint that it began with'),
-        ended: z.enum(['goal', 'warning', 'patience', 'steps']).nullable(),
+        ended: z.enum(completionReasons).nullable(),
       }),
     )
     .optional()
@@ -121,6 +122,18 @@ export const rolloutLine: z.ZodType = z.strictObject({
   seconds: z.number().nullable(),
   reason: z.string().nullable().describe('why the infrastructure failed it'),
   task: z.json(),
+});
+
+const datasetPart = z.strictObject({ lines: z.int(), sha256: z.string() });
+
+/** A line of `agl datasets --json`. */
+export const datasetLine: z.ZodType = z.strictObject({
+  dataset: z.string().describe('name@version'),
+  format: z.enum(['chat', 'preference', 'tasks']),
+  parts: z.strictObject({ train: datasetPart, test: datasetPart }),
+  selection: z.record(z.string(), z.json()),
+  by: z.string(),
+  created: time,
 });
 
 /** A line of `agl workers --json`. */

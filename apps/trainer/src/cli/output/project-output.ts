@@ -30,6 +30,19 @@ export const diagnosis: z.ZodType = z.strictObject({
   warnings: z.int(),
 });
 
+/** The output of `agl tasks from-mcp --json`. */
+export const generatedTasks: z.ZodType = z.strictObject({
+  tasks: z.int(),
+  proposed: z.int().describe('questions that the model proposed'),
+  dropped: z
+    .strictObject({ duplicate: z.int(), disagreement: z.int(), guessed: z.int(), tooLong: z.int() })
+    .describe('questions that became no tasks, by reason'),
+  train: z.int().describe('tasks in `out`'),
+  test: z.int().describe('tasks in `testOut`'),
+  out: z.string(),
+  testOut: z.string().nullable(),
+});
+
 /** The output of `agl stop --json`. */
 export const stoppedRun: z.ZodType = z.strictObject({
   type: z.literal('stopped'),

@@ -1,12 +1,12 @@
 import { AgentLightningError, type JsonValue, type Store } from '@agentlightning/core';
 import { loadConfig } from '../../config/load-config.ts';
-import { loadTasks } from '../../config/load-tasks.ts';
 import { groupSizeOf } from '../../config/policy-learner.ts';
 import { isPromptSearch, type ResolvedRun } from '../../config/resolve-run.ts';
 import { probeText } from '../../report/reward-text.ts';
 import { readFinishedRollouts } from '../../results/finished-rollout.ts';
 import { type ProbedTask, probeReward } from '../../rewards/probe-reward.ts';
 import { computedReward, storedOutput } from '../../rewards/score-outputs.ts';
+import { readConfiguredTasks } from '../../runtime/read-configured-tasks.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
@@ -36,7 +36,7 @@ export async function runProbe(file: string, flags: ProbeFlags): Promise<number>
   const stop = listenToProcess({ close: () => undefined, onWarning: () => undefined });
   try {
     const stored = await readStored(config, flags);
-    const tasks = stored?.tasks ?? bareTasks(await loadTasks(config.tasks.train, settings.taskSchema), flags.tasks);
+    const tasks = stored?.tasks ?? bareTasks(await readConfiguredTasks(config.tasks.train, settings), flags.tasks);
     const { range } = config.reward;
     const isSearch = isPromptSearch(config);
     const probe = await probeReward(reward, {

@@ -20,6 +20,7 @@ export interface StoreFlags extends Partial<AttemptQuotas> {
   readonly port: number;
   readonly pruneOlderThan?: number;
   readonly pruneKeepRuns?: number;
+  readonly pruneTraces?: Readonly<Record<string, number>>;
 }
 
 /** Serves a store until the process is stopped. */
@@ -63,11 +64,12 @@ async function serveWith(flags: StoreFlags, { registry, logStream }: CommandTele
   log.info('store has stopped');
 }
 
-function retentionOf({ pruneOlderThan, pruneKeepRuns }: StoreFlags): RetentionPolicy | null {
-  if (pruneOlderThan === undefined && pruneKeepRuns === undefined) return null;
+function retentionOf({ pruneOlderThan, pruneKeepRuns, pruneTraces }: StoreFlags): RetentionPolicy | null {
+  if ((pruneOlderThan ?? pruneKeepRuns ?? pruneTraces) === undefined) return null;
   return {
     ...(pruneOlderThan === undefined ? {} : { olderThanMs: pruneOlderThan }),
     ...(pruneKeepRuns === undefined ? {} : { keepRuns: pruneKeepRuns }),
+    ...(pruneTraces === undefined ? {} : { traces: pruneTraces }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { defaultStoreUrl } from '../../config/environment.ts';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { writeOutcome } from '../error-text.ts';
-import { durationMs, storeHelp, wholeNumber } from '../flags.ts';
+import { durationMs, storeHelp, traceAges, wholeNumber } from '../flags.ts';
 import { tokenSecretHelp } from '../serve/attempt-token-secret.ts';
 import type { StoreFlags } from './serve-store.ts';
 import { addStoreFileCommands, examples } from './store-file-commands.ts';
@@ -20,6 +20,11 @@ export function addStoreCommand(program: Command): void {
       '--prune-older-than <time>',
       'automatically delete runs and rollouts that ended longer ago, such as 30d',
       durationMs,
+    )
+    .option(
+      '--prune-traces <deployment=time...>',
+      'automatically delete traces of a deployment that ended longer ago, such as support-agent=30d',
+      traceAges,
     )
     .option('--prune-keep-runs <n>', 'with automatic deletion, keep the newest runs', wholeNumber({ min: 0 }))
     .option('--max-attempt-spans <n>', 'spans of an attempt (default: 100000)', wholeNumber({ min: 1 }))

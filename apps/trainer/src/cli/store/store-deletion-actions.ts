@@ -29,6 +29,7 @@ export interface DeleteFlags extends DeletionFlags {
 export interface PruneFlags extends DeletionFlags {
   readonly olderThan?: number;
   readonly keepRuns?: number;
+  readonly traces?: Readonly<Record<string, number>>;
   readonly dryRun?: boolean;
 }
 
@@ -63,17 +64,19 @@ export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
 
 /** Deletes old runs with their checkpoints, and old rollouts; or previews the deletion. */
 export async function pruneStore(flags: PruneFlags): Promise<void> {
-  const { olderThan, keepRuns, dryRun = false } = flags;
-  if (olderThan === undefined && keepRuns === undefined) {
+  const { olderThan, keepRuns, traces, dryRun = false } = flags;
+  if (olderThan === undefined && keepRuns === undefined && traces === undefined) {
     throw new AgentLightningError({
       code: 'CONFIG',
       message: 'no retention limit',
-      remedy: 'Set an age with --older-than 30d, or a number of runs to keep with --keep-runs 10.',
+      remedy:
+        'Set an age with --older-than 30d, a number of runs to keep with --keep-runs 10, or an age of traces with --traces support-agent=30d.',
     });
   }
   const policy: RetentionPolicy = {
     ...(olderThan === undefined ? {} : { olderThanMs: olderThan }),
     ...(keepRuns === undefined ? {} : { keepRuns }),
+    ...(traces === undefined ? {} : { traces }),
   };
   const outcome = await withStore(await openExistingStore(flags.store), async (store): Promise<Outcome> => {
     const { runIds, ...preview } = await store.previewRetention(policy);

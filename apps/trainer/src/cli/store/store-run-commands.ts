@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { defaultStoreUrl } from '../../config/environment.ts';
-import { durationMs, storeHelp, wholeNumber } from '../flags.ts';
+import { durationMs, storeHelp, traceAges, wholeNumber } from '../flags.ts';
 import type { DeleteFlags, PruneFlags } from './store-deletion-actions.ts';
 import { examples } from './store-file-commands.ts';
 import type { ExportFlags, RunFlags } from './store-run-actions.ts';
@@ -71,6 +71,11 @@ function addDeletionCommands(store: Command): void {
       durationMs,
     )
     .option('--keep-runs <n>', 'keep the newest runs', wholeNumber({ min: 0 }))
+    .option(
+      '--traces <deployment=time...>',
+      'traces of a deployment that ended longer ago, such as support-agent=30d, instead of --older-than',
+      traceAges,
+    )
     .option('--dry-run', 'delete nothing; list the records and checkpoint folders to delete')
     .option('--data-dir <folder>', dataDirHelp)
     .option('--store <url>', storeHelp, defaultStoreUrl)

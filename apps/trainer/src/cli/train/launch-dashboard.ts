@@ -7,8 +7,8 @@ import { AgentLightningError } from '@agentlightning/core';
 import { errorMessage } from '@agentlightning/core/internal';
 import { lastOutput, OutputTail } from '@agentlightning/runner/internal/workers';
 import type { SharedSettings } from '../../config/shared-settings.ts';
+import { resolutionFlags } from '../../runtime/node-runtime.ts';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
-import { resolutionFlags } from '../../runtime/resolution-flags.ts';
 import { type DashboardReply, type DashboardSettings, dashboardReply, finishedLine } from './dashboard-messages.ts';
 
 /** The dashboard of a training, in a separate process. */

@@ -1,6 +1,8 @@
 import path from 'node:path';
 import type { JsonObject } from '@agentlightning/core';
 import { z } from 'zod';
+import { sinceSchema } from './since.ts';
+import { type StoredDataset, storedDatasetSchema } from './stored-tasks.ts';
 
 /** Selection of stored rollouts. */
 export interface StoredRolloutOptions {
@@ -37,9 +39,13 @@ export function fromRun(run: string, options: StoredRolloutOptions = {}): Stored
   return { run, ...options };
 }
 
+/** What a training without new rollouts trains on. */
+export type DataSource = string | StoredRollouts | StoredDataset;
+
 /** Data of a training without new rollouts, with an absolute path and times. */
 export type ResolvedData =
   | { readonly type: 'file'; readonly file: string }
+  | { readonly type: 'dataset'; readonly dataset: string; readonly part: 'train' | 'test' }
   | {
       readonly type: 'run';
       readonly run: string;
@@ -47,42 +53,25 @@ export type ResolvedData =
       readonly since: string | null;
     };
 
-const durationPattern = /^(\d+(?:\.\d+)?)([smhd])$/;
-const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** Validates a source of stored data. */
-export const dataSchema: z.ZodType<string | StoredRollouts> = z.union(
+export const dataSchema: z.ZodType<DataSource> = z.union(
   [
     z.string().min(1),
+    storedDatasetSchema,
     z.strictObject({
       run: z.string().min(1),
       minScore: z.number().exactOptional(),
-      since: z
-        .string()
-        .refine((text) => sinceMs(text, 0) !== null, { error: 'must be a duration such as 7d, or a date' })
-        .exactOptional(),
+      since: z.exactOptional(sinceSchema),
     }),
   ],
-  { error: 'must be the path of a JSON-lines file or the result of fromRun(…)' },
+  { error: 'must be the path of a JSON-lines file, fromRun(…), or fromStore({ dataset: "name@1" })' },
 );
 
 /** The source with an absolute path. */
-export function resolveData(data: string | StoredRollouts, folder: string): ResolvedData {
+export function resolveData(data: DataSource, folder: string): ResolvedData {
   if (typeof data === 'string') return { type: 'file', file: path.resolve(folder, data) };
+  if ('dataset' in data) return { type: 'dataset', dataset: data.dataset, part: data.part ?? 'train' };
   return { type: 'run', run: data.run, minScore: data.minScore ?? null, since: data.since ?? null };
-}
-
-/**
- * The time that the text of `since` means.
- *
- * @param untilMs - the time that a duration counts back from
- * @returns null for text that is neither a duration nor a date
- */
-export function sinceMs(text: string, untilMs: number): number | null {
-  const [, amount, unit] = durationPattern.exec(text) ?? [];
-  if (amount !== undefined) return untilMs - Number(amount) * (unitsMs[unit ?? ''] ?? 0);
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? null : date;
 }
 
 /** A source of data as a text that identifies it, stored with a run. */

@@ -7,6 +7,7 @@ import type { SharedConfig } from '../train-config.ts';
 import type { EvaluationConfig } from './evaluation-config.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
 import type { SamplingConfig } from './sampling-config.ts';
+import type { StoredTasks } from './stored-tasks.ts';
 
 /** A model that is not trained, behind any OpenAI-compatible API. */
 export interface EndpointRuntimeConfig {
@@ -54,17 +55,17 @@ export interface PromptSearchConfig<TTask = unknown, TOutput = unknown> extends 
   readonly algorithm: PromptSearchType | PromptSearchOptions | PromptSearch;
   /** Initial prompts: the prompts that the agent defines, or templates by name. */
   readonly prompts: readonly PromptConfig[] | Readonly<Record<string, PromptConfig>>;
-  /** Tasks as JSON-lines files (relative to the configuration file) or as lists. */
+  /** Tasks as JSON-lines files (relative to the configuration file), as lists, or in the store, by `fromStore`. */
   readonly tasks: {
     /** Tasks whose transcripts the optimiser model receives. */
-    readonly train: string | readonly TTask[];
+    readonly train: string | readonly TTask[] | StoredTasks;
     /** Tasks by which versions are selected. They should not overlap with `train`. */
-    readonly validation: string | readonly TTask[];
+    readonly validation: string | readonly TTask[] | StoredTasks;
     /**
      * Held-out tasks: evaluated with the first and the best version only. The result on `validation` is biased towards the
      * selected version. @default the result on `validation` is reported
      */
-    readonly test?: string | readonly TTask[];
+    readonly test?: string | readonly TTask[] | StoredTasks;
     /** As in a training. @default any JSON object */
     readonly schema?: TaskSchema<TTask>;
   };
@@ -75,7 +76,7 @@ export interface PromptSearchConfig<TTask = unknown, TOutput = unknown> extends 
   /** Sampling of rollouts, which replaces the parameters of the agent's requests. @default {} */
   readonly sampling?: SamplingConfig;
   /** Evaluation on `tasks.test`. */
-  readonly evaluation?: Omit<EvaluationConfig, 'every'>;
+  readonly evaluation?: Omit<EvaluationConfig, 'every' | 'guards'>;
   /** Output file for the result, as JSON. @default `prompts/<run>.json` in `run.dataDir` */
   readonly promptsFile?: string;
 }

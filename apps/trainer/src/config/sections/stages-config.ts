@@ -2,7 +2,8 @@ import type { AlgorithmOptions, AlgorithmType } from '@agentlightning/algorithms
 import type { TaskSchema } from '@agentlightning/core/internal';
 import type { AgentContext } from '@agentlightning/runner';
 import { z } from 'zod';
-import type { StoredRollouts } from './data-config.ts';
+import type { TaskSource } from '../task-source.ts';
+import type { DataSource } from './data-config.ts';
 import type { SamplingConfig } from './sampling-config.ts';
 import type { StopConfig } from './stop-config.ts';
 
@@ -34,10 +35,10 @@ export interface StageConfig {
   /** @default `tasksPerStep` of the configuration */
   readonly tasksPerStep?: number;
   /** Stored rollouts or examples to train on, without new rollouts: as `data` of a configuration. @default none: rollouts */
-  readonly data?: string | StoredRollouts;
+  readonly data?: DataSource;
   /** Training tasks. @default those of the configuration */
   readonly tasks?: {
-    readonly train: string | readonly unknown[];
+    readonly train: TaskSource;
     /** Schema of these tasks. @default `tasks.schema` of the configuration */
     readonly schema?: TaskSchema;
   };

@@ -75,6 +75,8 @@ export interface DeploymentCandidate {
   readonly isPromotedWhenBetter: boolean;
   /** It is rolled back when its traces are shown to cost more than this multiple of those of the live version. */
   readonly maxCostRatio: number;
+  /** Whether a person has accepted that it is worse on held-out tasks, or that this is not known. */
+  readonly isFallAccepted: boolean;
 }
 
 /** What a deployment serves, in the state of its run. */
@@ -139,6 +141,8 @@ const candidate: z.ZodType<DeploymentCandidate> = z.object({
   sinceMs: z.number(),
   isPromotedWhenBetter: z.boolean(),
   maxCostRatio: z.number(),
+  // Absent in earlier records.
+  isFallAccepted: z.boolean().default(false),
 });
 
 // A deployment that only collects traces has none of these.

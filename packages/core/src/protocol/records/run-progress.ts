@@ -9,9 +9,9 @@ import type { EvaluationSummary, StageSummary, UnsolvedTask } from './training-e
 
 /**
  * What a run does: trains weights, searches prompts, evaluates, tries its agent out (`agl dev`), or collects the traces of
- * production.
+ * production. `dataset`: a version of a data set, whose rollouts are its lines.
  */
-export type RunKind = 'training' | 'prompt-search' | 'evaluation' | 'dev' | 'deployment';
+export type RunKind = 'training' | 'prompt-search' | 'evaluation' | 'dev' | 'deployment' | 'dataset';
 
 /** The progress of a prompt search. */
 export interface SearchProgress {
@@ -79,7 +79,7 @@ const spending = { rollouts: z.number(), optimizerCalls: z.number(), unusableRep
 
 /** A part of the state that cannot be read becomes absent: other programs may have written the run. */
 const state = z.object({
-  kind: z.enum(['training', 'prompt-search', 'evaluation', 'deployment']).catch('training'),
+  kind: z.enum(['training', 'prompt-search', 'evaluation', 'deployment', 'dataset']).catch('training'),
   finishedStep: z.number().catch(0),
   steps: z.number().nullable().catch(null),
   from: z.object({ runId: z.string(), step: z.number() }).nullable().catch(null),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { StageSummary } from './training-event.ts';
+import { completionReasons, type StageSummary } from './training-event.ts';
 
 /** A stage that a run has begun, as its trainer records it. */
 export interface BegunStage extends Pick<StageSummary, 'ended'> {
@@ -36,7 +36,7 @@ export function readStages(recorded: unknown, configured: unknown, finishedStep:
     z.object({
       firstStep: z.number(),
       start: z.object({ step: z.number() }).nullable(),
-      ended: z.enum(['goal', 'warning', 'patience', 'steps']).nullable(),
+      ended: z.enum(completionReasons).nullable(),
     }),
   );
   const stages = z.array(z.object({ algorithm: z.object({ type: z.string() }) }));

@@ -5,7 +5,13 @@ import { wireJsonObject } from '../wire/wire-json.ts';
 import { wireRunStatusSchema } from '../wire/wire-run.ts';
 import { verdictNames } from './run-info.ts';
 import { runWarningSchema } from './run-warning.ts';
-import type { EvaluationSummary, PromptsOutcome, TrainingEvent, TrainingSummary } from './training-event.ts';
+import {
+  completionReasons,
+  type EvaluationSummary,
+  type PromptsOutcome,
+  type TrainingEvent,
+  type TrainingSummary,
+} from './training-event.ts';
 
 const interval = z.tuple([z.number(), z.number()]);
 
@@ -29,7 +35,7 @@ const stepSummary = z.object({
   metrics: z.record(z.string(), z.number()),
 });
 
-const completionReason = z.enum(['goal', 'warning', 'patience', 'steps']);
+const completionReason = z.enum(completionReasons);
 
 const heldOutTasks = z.enum(['test', 'validation']);
 

@@ -50,7 +50,10 @@ export interface StepSummary {
  * Why a training is complete: its goal is reached, a warning of `stop.warnings` was emitted, the held-out reward has
  * stopped rising (`stop.patience`), or all its steps are finished.
  */
-export type CompletionReason = 'goal' | 'warning' | 'patience' | 'steps';
+export const completionReasons = ['goal', 'warning', 'patience', 'steps'] as const;
+
+/** One of {@link completionReasons}. */
+export type CompletionReason = (typeof completionReasons)[number];
 
 /** The checkpoint that a run ended with. */
 export interface FinalCheckpoint {

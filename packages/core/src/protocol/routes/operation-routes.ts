@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { maxTraceRollouts, type RolloutTrace } from '../../store/attempt.ts';
 import type { FoundRollout, RolloutSearch, RolloutSearchPage } from '../../store/rollout-search.ts';
-import { maxTraceRollouts, type RolloutTrace } from '../../store/rollout-trace.ts';
 import type { GroupQuery, GroupStatistics } from '../../store/store-statistics.ts';
 import { attemptCodec, attemptPatchCodec, attemptStartCodec } from '../wire/wire-attempt.ts';
 import { revokedAttemptTokensCodec } from '../wire/wire-attempt-token.ts';

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { type RunInfo, runInfoCodec } from '../records/run-info.ts';
 import { fieldCodec, optionsCodec, recordCodec } from '../wire/wire-fields.ts';
 import { wireJsonObject } from '../wire/wire-json.ts';
-import { type RunQuery, runQueryCodec } from '../wire/wire-run.ts';
+import { type RunPageQuery, runPageCodec } from '../wire/wire-run.ts';
 import type { StoreRoute } from './store-route.ts';
 
 /** What a training server is. */
@@ -64,7 +64,7 @@ export interface ServerRoutes {
   readonly describe: StoreRoute<never, ServerDescription>;
   readonly getDataSet: StoreRoute<never, DataSetState>;
   readonly appendToDataSet: StoreRoute<DataSetPart, DataSetState>;
-  readonly listRuns: StoreRoute<RunQuery, readonly RunInfo[]>;
+  readonly listRuns: StoreRoute<RunPageQuery, readonly RunInfo[]>;
   readonly createRun: StoreRoute<CreateRunRequest, RunInfo>;
   readonly getRun: StoreRoute<never, RunInfo>;
   readonly stopRun: StoreRoute<never, RunInfo>;
@@ -104,7 +104,7 @@ export const serverRoutes: ServerRoutes = {
     path: '/v1/server/runs',
     right: 'work:read',
     summary: 'List runs, newest first',
-    query: runQueryCodec,
+    query: runPageCodec,
     response: fieldCodec<readonly RunInfo[]>('items', z.array(runInfoCodec)),
   },
   createRun: {

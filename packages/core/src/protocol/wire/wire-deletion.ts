@@ -27,6 +27,7 @@ export const deletionCountsCodec: z.ZodType<DeletionCounts> = z.object(counts);
 export const retentionPolicyCodec: z.ZodType<RetentionPolicy> = optionsCodec<RetentionPolicy>({
   olderThanMs: ['older_than_seconds', seconds.nullish()],
   keepRuns: ['keep_runs', z.number().nullish()],
+  traces: ['traces_older_than_seconds', z.record(z.string(), seconds).nullish()],
 });
 
 /** A retention preview on the wire. */

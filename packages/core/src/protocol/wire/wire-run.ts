@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import type { ModelUsage } from '../../store/model-usage.ts';
-import type { MetricQuery } from '../../store/queries.ts';
+import type { MetricQuery, RunQuery } from '../../store/queries.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from '../../store/run.ts';
 import type { RunPatch } from '../../store/store.ts';
 import type { StoreStatistics } from '../../store/store-statistics.ts';
@@ -44,13 +44,17 @@ export const runRequestCodec: z.ZodType<RunRequest> = recordCodec<RunRequest>({
 });
 
 /** Pagination of runs, as URL parameters. */
-export interface RunQuery {
-  readonly limit?: number;
-  readonly offset?: number;
-}
+export type RunPageQuery = Omit<RunQuery, 'kind'>;
+
+/** Codec of {@link RunPageQuery}. */
+export const runPageCodec: z.ZodType<RunPageQuery> = optionsCodec<RunPageQuery>({
+  limit: ['limit', z.int().optional()],
+  offset: ['offset', z.int().optional()],
+});
 
 /** Codec of {@link RunQuery}. */
 export const runQueryCodec: z.ZodType<RunQuery> = optionsCodec<RunQuery>({
+  kind: ['kind', z.enum(['prompt-search', 'evaluation', 'deployment', 'dataset']).optional()],
   limit: ['limit', z.int().optional()],
   offset: ['offset', z.int().optional()],
 });

@@ -116,6 +116,24 @@ export function describeProduction(test: StoreTest): void {
       expect(await store.getRun('support')).toMatchObject({ status: 'running' });
     });
 
+    test('traces of a deployment expire at an age by deployment, and such a policy deletes nothing else', async ({
+      store,
+      clock,
+    }) => {
+      await store.createRun({ runId: 'run-1', name: 'run-1', config: {} });
+      await store.updateRun('run-1', { status: 'finished' });
+      await store.recordTraces('support', [aTraceSpan(clock.now())]);
+      await store.recordTraces('search', [aTraceSpan(clock.now(), { rolloutId: 'ro-2' })]);
+      await clock.advance(86_400_000);
+      const policy = { traces: { search: 3_600_000, unknown: 0 } };
+      expect(await store.previewRetention(policy)).toMatchObject({ runs: 0, rollouts: 1, spans: 1 });
+      expect(await store.applyRetention(policy)).toMatchObject({ runs: 0, rollouts: 1, spans: 1 });
+      await expect(store.getRollout('ro-2')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      const longer = { olderThanMs: 3_600_000, traces: { support: 7 * 86_400_000 } };
+      expect(await store.previewRetention(longer)).toMatchObject({ runs: 1, rollouts: 0 });
+      await expect(store.applyRetention({ traces: { support: -1 } })).rejects.toMatchObject({ code: 'VALIDATION' });
+    });
+
     test('runs that are live, a candidate or restored by a rollback are not deleted, with force neither', async ({
       store,
     }) => {

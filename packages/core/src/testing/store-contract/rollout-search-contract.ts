@@ -91,7 +91,7 @@ export function describeRolloutSearch(test: StoreTest): void {
       expect((await found('none')).map(([id]) => id)).toEqual(['c', 'd']);
       expect((await store.searchRollouts({ text: 'concise' })).items[0]?.rollout.rolloutId).toBe('a');
       const { items } = await store.querySpans({ rolloutId: 'b' });
-      expect(findReview(items)).toEqual({ label: 'bad', comment: '', preferredOver: ['a'] });
+      expect(findReview(items)).toEqual({ label: 'bad', comment: '', correction: '', preferredOver: ['a'] });
       // An annotation is not a reward, and does not reopen the rollout.
       expect((await store.searchRollouts({ label: 'good' })).items[0]).toMatchObject({
         rollout: { status: 'succeeded' },

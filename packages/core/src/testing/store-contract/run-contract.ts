@@ -39,6 +39,15 @@ export function describeRuns(test: StoreTest): void {
       expect((await store.queryRuns()).items).toHaveLength(3);
     });
 
+    test('are listed by kind', async ({ store }) => {
+      for (const runId of ['run-1', 'run-2', 'run-3']) await store.createRun({ runId, name: runId, config: {} });
+      await store.updateRun('run-2', { state: { kind: 'deployment' } });
+      await store.updateRun('run-3', { state: { kind: 'evaluation' } });
+      const page = await store.queryRuns({ kind: 'deployment', limit: 5 });
+      expect(page).toMatchObject({ total: 1, items: [{ runId: 'run-2' }] });
+      expect(await store.queryRuns({ kind: 'dataset' })).toMatchObject({ total: 0, items: [] });
+    });
+
     test('change atomically with their metrics', async ({ store, clock }) => {
       await store.createRun({ runId: 'run-1', name: 'first', config: {} });
       await clock.advance(100);

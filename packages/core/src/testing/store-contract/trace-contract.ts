@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { RolloutTrace } from '../../store/rollout-trace.ts';
+import type { RolloutTrace } from '../../store/attempt.ts';
 import type { Store } from '../../store/store.ts';
 import { aSpan } from '../a-span.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';

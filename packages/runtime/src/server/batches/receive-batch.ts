@@ -4,8 +4,7 @@ import { type BatchHeader, BatchKind, type OperationKey } from '../../gen/agentl
 import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { SubmitBatchRequest } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../../runtime-error.ts';
-import { assertFeature } from '../assert-feature.ts';
-import { invalid } from '../invalid.ts';
+import { assertFeature, invalid } from '../invalid.ts';
 import type { RuntimeHost } from '../runtime-host.ts';
 import { BatchDecoder } from './batch-decoder.ts';
 import type { BatchRules } from './check-datum.ts';

@@ -8,9 +8,8 @@ import type {
 } from '../../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { maxMessageBytes } from '../../runtime-limits.ts';
 import { toTimestamp } from '../../wire/timestamp.ts';
-import { assertFeature } from '../assert-feature.ts';
 import type { EngineCapabilities } from '../engine.ts';
-import { assertName } from '../invalid.ts';
+import { assertFeature, assertName } from '../invalid.ts';
 import type { RuntimeHost } from '../runtime-host.ts';
 
 /** The contract version reported in the capabilities. */

@@ -5,9 +5,9 @@ import type { OperationKey } from '../../gen/agentlightning/runtime/v1/batch_pb.
 import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
 import { ExportCheckpointRequestSchema } from '../../gen/agentlightning/runtime/v1/export_pb.ts';
 import type { LoraConfig as LoraMessage } from '../../gen/agentlightning/runtime/v1/model_pb.ts';
-import type { CreateModelRequest } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
 import {
   BatchOutputKind,
+  type CreateModelRequest,
   type FetchBatchOutputResponseSchema,
   LoadCheckpointRequestSchema,
   OptimStepRequestSchema,
@@ -18,12 +18,11 @@ import {
 } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../../runtime-error.ts';
 import { chunkBytes } from '../../runtime-limits.ts';
-import { assertFeature } from '../assert-feature.ts';
 import { fingerprintOf, isRefusal, refusedWork, submitBatch } from '../batches/submit-batch.ts';
 import type { EngineCapabilities } from '../engine.ts';
 import { downloadArtifact, exportWork } from '../export-work.ts';
 import type { HostedModel } from '../hosted-model.ts';
-import { assertName, invalid } from '../invalid.ts';
+import { assertFeature, assertName, invalid } from '../invalid.ts';
 import {
   encodeCheckpoint,
   loadCheckpointWork,

@@ -11,7 +11,7 @@ import {
   type StoredAccessKey,
 } from '../../access/access-key.ts';
 import { assertProjectName } from '../../projects/project-location.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readNumber, readNumberOrNull, readText, readTextOrNull } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
 

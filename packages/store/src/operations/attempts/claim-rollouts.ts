@@ -1,9 +1,9 @@
 import { ValidationError } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import type { AttemptedRollout } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
-import type { SqlValue } from '../../sql/sql-value.ts';
+import type { SqlValue } from '../../sql/sql-dialect.ts';
 import { loadAttempt, openAttempt } from '../records/attempt-record.ts';
 import { isQueued, loadRollout, moveRollout, withAttempt } from '../records/rollout-record.ts';
 import { markWorkerDequeued } from '../records/worker-record.ts';

@@ -1,7 +1,7 @@
 import type { AttemptStatus, Rollout } from '@agentlightning/core';
 import { lostClaimsReasonKey } from '@agentlightning/core/protocol';
 import type { RolloutRecord } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';
 import { loadAttempt, moveAttempt } from '../records/attempt-record.ts';

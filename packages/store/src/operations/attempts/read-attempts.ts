@@ -1,7 +1,7 @@
 import type { Attempt } from '@agentlightning/core';
 import type { AttemptQuery } from '@agentlightning/core/store';
 import { attemptFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { equals, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
 
 /** Lists a rollout's attempts, oldest first by default. */

@@ -1,9 +1,9 @@
 import type { Attempt, AttemptStatus, Rollout } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import type { AttemptPatch } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { toJson } from '../../sql/row-value.ts';
-import type { SqlValue } from '../../sql/sql-value.ts';
+import type { SqlValue } from '../../sql/sql-dialect.ts';
 import { type AttemptMove, loadAttempt, moveAttempt, recordAttemptChange } from '../records/attempt-record.ts';
 import { isQueued, loadRollout } from '../records/rollout-record.ts';
 

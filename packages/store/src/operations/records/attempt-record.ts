@@ -14,7 +14,7 @@ import {
   rolloutStatusFromAttempt,
 } from '@agentlightning/core/store';
 import { type AttemptRecord, attemptFromRow, type RolloutRecord } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger } from '../../sql/row-value.ts';
 import { moveRollout } from './rollout-record.ts';
 import { markWorkerBusy, releaseWorker } from './worker-record.ts';

@@ -1,7 +1,7 @@
 import { NotFoundError } from '@agentlightning/core';
 import type { ResourcesQuery, ResourcesSnapshot } from '@agentlightning/core/store';
 import { resourcesFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { equals, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';
 

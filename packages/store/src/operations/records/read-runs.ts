@@ -1,7 +1,7 @@
 import { NotFoundError, type Run } from '@agentlightning/core';
-import type { MetricPoint, MetricQuery } from '@agentlightning/core/store';
+import type { MetricPoint, MetricQuery, RunQuery } from '@agentlightning/core/store';
 import { metricPointFromRow, runFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { equals, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
 import { readTextOrNull } from '../../sql/row-value.ts';
 
@@ -16,16 +16,16 @@ export async function loadRun(context: OperationContext, runId: string): Promise
   return runFromRow(row);
 }
 
-/** Lists runs, newest first. */
+/** Lists runs, newest first. Text of the state that looks like another kind is not excluded: readers check the kind. */
 export function queryRuns(
   context: OperationContext,
-  options: { readonly limit?: number; readonly offset?: number },
+  { kind, ...options }: RunQuery,
   window: PageWindow,
 ): Promise<ListPage<Run>> {
   return readPage<Run, never>(context, {
     columns: '*',
     from: 'runs',
-    conditions: [],
+    conditions: kind === undefined ? [] : [{ sql: 'state LIKE ?', parameters: [`%"kind":"${kind}"%`] }],
     sortColumns: {},
     tieBreaker: 'position',
     query: { ...options, sortOrder: 'desc' },

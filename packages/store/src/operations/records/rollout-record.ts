@@ -1,7 +1,7 @@
 import { type Attempt, NotFoundError, type Rollout, type RolloutStatus } from '@agentlightning/core';
 import { type AttemptedRollout, assertRolloutTransition, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { attemptedRolloutFromRow, type RolloutRecord, rolloutFromRow, rolloutWithAttempt } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { equals } from '../../sql/page.ts';
 import { readInteger, readTextOrNull } from '../../sql/row-value.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';

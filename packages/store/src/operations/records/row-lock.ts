@@ -1,4 +1,4 @@
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 
 const lockKeys = { rollouts: 'rollout_id', runs: 'run_id', workers: 'worker_id' } as const;
 

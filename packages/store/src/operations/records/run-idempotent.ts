@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readText } from '../../sql/row-value.ts';
 
 /** Identifies a request that may be retried. */

@@ -1,4 +1,4 @@
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger } from '../../sql/row-value.ts';
 
 /** The last assigned sequence id of a rollout's spans; 0 when it has none. */

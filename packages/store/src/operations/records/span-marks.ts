@@ -1,8 +1,8 @@
 import type { SpanSearch } from '@agentlightning/core/store';
 import type { SpanRow } from '../../rows/span-row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
-import type { SqlValue } from '../../sql/sql-value.ts';
+import type { SqlValue } from '../../sql/sql-dialect.ts';
 
 /** Maximum characters of a name in its mark. */
 const nameLength = 100;

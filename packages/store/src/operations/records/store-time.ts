@@ -11,7 +11,7 @@
  *
  * @module
  */
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readNumber, readNumberOrNull } from '../../sql/row-value.ts';
 
 /** The clock record of the store's watchdogs. */

@@ -1,4 +1,4 @@
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger } from '../../sql/row-value.ts';
 
 /** Lists finished rollouts for the text index: their text is new or has changed. */

@@ -1,5 +1,5 @@
 import type { Attempt } from '@agentlightning/core';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { lockRows } from './row-lock.ts';
 
 /** Marks a worker as busy with an attempt. */

@@ -1,6 +1,6 @@
 import { AgentLightningError, NotFoundError, type RolloutStatus } from '@agentlightning/core';
 import { type DeletionCounts, isTerminalRolloutStatus } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readText, readTextOrNull } from '../../sql/row-value.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';
 import { lockRows } from '../records/row-lock.ts';

@@ -7,7 +7,7 @@ import {
 } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import { defaultRolloutConfig, type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { toJson } from '../../sql/row-value.ts';
 import { assertResourcesExist, findLatestResources } from '../records/read-resources.ts';
 import { loadRun } from '../records/read-runs.ts';

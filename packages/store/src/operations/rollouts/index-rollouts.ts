@@ -1,4 +1,4 @@
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger } from '../../sql/row-value.ts';
 
 /** Rollouts per transaction: few enough not to delay others. */

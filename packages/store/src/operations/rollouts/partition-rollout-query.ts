@@ -1,4 +1,4 @@
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { allOf, equals, equalsWithoutIndex, type ListPart } from '../../sql/page.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { RolloutListQuery } from './rollout-list-query.ts';

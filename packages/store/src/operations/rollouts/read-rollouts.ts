@@ -1,7 +1,7 @@
 import { NotFoundError, type Rollout } from '@agentlightning/core';
 import { type AttemptedRollout, type RolloutQuery, terminalRolloutStatuses } from '@agentlightning/core/store';
 import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
 import { readText } from '../../sql/row-value.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';

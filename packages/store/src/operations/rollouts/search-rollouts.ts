@@ -2,7 +2,7 @@ import { ValidationError } from '@agentlightning/core';
 import type { FoundRollout, RolloutSearch, RolloutSearchPage } from '@agentlightning/core/store';
 import { z } from 'zod';
 import { attemptedRolloutFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { type ListCursor, positionOf } from '../../sql/page.ts';
 import { readNumberOrNull, readTextOrNull } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';

@@ -1,4 +1,4 @@
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import type { ListPart } from '../../sql/page.ts';
 import { readInteger } from '../../sql/row-value.ts';
 import type { IndexedFilter, IndexedPositions, SqlCondition } from '../../sql/sql-dialect.ts';

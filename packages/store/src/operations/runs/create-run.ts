@@ -1,6 +1,6 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { toJson } from '../../sql/row-value.ts';
 import { loadRun } from '../records/read-runs.ts';
 

@@ -1,6 +1,5 @@
 import type { DeletionCounts } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
-import type { OperationRunner } from '../../sql/operation-runner.ts';
+import type { OperationContext, OperationRunner } from '../../sql/operation-runner.ts';
 import { findResponse, type IdempotentRequest, recordResponse } from '../records/run-idempotent.ts';
 import { addDeletions, nothingDeleted } from '../rollouts/delete-rollouts.ts';
 import type { DeletionBatch } from './delete-run.ts';

@@ -1,7 +1,7 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { unfinishedRunStatuses } from '@agentlightning/core/protocol';
 import { type DeletionCounts, terminalRolloutStatuses } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import { loadRun } from '../records/read-runs.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from '../rollouts/delete-rollouts.ts';

@@ -1,12 +1,17 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { type NeededVersion, neededVersions, readDeployment } from '@agentlightning/core/protocol';
 import { runFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 
 const hasDeploymentRecord = `state LIKE '%"kind":"deployment"%'`;
 
 /** The condition of deployments, whose traces expire one by one. */
 export const isDeployment: string = `status = 'running' AND ${hasDeploymentRecord}`;
+
+/** The condition of versions of data sets, which are kept until they are deleted by name. */
+export function isDataset(table: string): string {
+  return `${table}.state LIKE '%"kind":"dataset"%'`;
+}
 
 const roleTexts: Readonly<Record<DeployedRun['role'], (version: string) => string>> = {
   live: (version: string) => `${version} is live in`,

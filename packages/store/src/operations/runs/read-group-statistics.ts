@@ -1,5 +1,5 @@
 import type { GroupQuery, GroupStatistics } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readNumber, readNumberOrNull, readText } from '../../sql/row-value.ts';
 import type { SqlCondition, SqlDialect } from '../../sql/sql-dialect.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';

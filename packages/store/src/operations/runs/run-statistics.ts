@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '@agentlightning/core';
 import { type RunStatistics, rolloutTransitions } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import { loadRun } from '../records/read-runs.ts';
 import { usageOfRun } from '../spans/record-usage.ts';

@@ -1,6 +1,6 @@
 import { type Run, ValidationError } from '@agentlightning/core';
 import type { MetricPoint, RunPatch } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { toJson } from '../../sql/row-value.ts';
 import { loadRun } from '../records/read-runs.ts';
 import { lockRows } from '../records/row-lock.ts';

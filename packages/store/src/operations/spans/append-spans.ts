@@ -4,7 +4,7 @@ import { rewardFromSpan } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { assertSpanQuotas, assertWithin, bytesOf } from '../../attempt-quotas.ts';
 import { numbered, type SpanRow, spanColumns, spanRow } from '../../rows/span-row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import { loadAttempt } from '../records/attempt-record.ts';
 import { loadRollout } from '../records/rollout-record.ts';

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { JsonValue, Span } from '@agentlightning/core';
 import { rolloutWithAttempt, spanFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
-import type { OperationRunner } from '../../sql/operation-runner.ts';
+import type { OperationContext, OperationRunner } from '../../sql/operation-runner.ts';
 import { readInteger, readJson, readText, readTextOrNull } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
 import { rolloutWords, WordCollector } from '../../text-search/rollout-words.ts';

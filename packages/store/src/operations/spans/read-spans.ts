@@ -1,7 +1,7 @@
 import type { Span } from '@agentlightning/core';
 import type { SpanQuery } from '@agentlightning/core/store';
 import { spanFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { equals, joinFilters, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';
 

@@ -2,7 +2,7 @@ import { NotFoundError, type Span, ValidationError } from '@agentlightning/core'
 import { maxTraceRollouts } from '@agentlightning/core/protocol';
 import type { RolloutTrace } from '@agentlightning/core/store';
 import { attemptFromRow, latestAttemptColumns, rolloutWithAttempt, spanFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
 

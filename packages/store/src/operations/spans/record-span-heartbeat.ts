@@ -1,5 +1,5 @@
 import type { Attempt, AttemptStatus, RolloutStatus } from '@agentlightning/core';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
 import { loadAttempt, moveAttempt } from '../records/attempt-record.ts';

@@ -2,7 +2,7 @@ import { AgentLightningError, type Span, type SpanInput } from '@agentlightning/
 import { productionFacts, productionMetadata } from '@agentlightning/core/internal';
 import { assertId, readRunProgress } from '@agentlightning/core/protocol';
 import { readProductionMetadata } from '@agentlightning/core/spans';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readJsonOrNull, readNumber, readText, toJson } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
 import { loadRun } from '../records/read-runs.ts';

@@ -1,7 +1,7 @@
 import type { Span } from '@agentlightning/core';
 import { usageOfSpans } from '@agentlightning/core/protocol';
 import type { ModelUsage } from '@agentlightning/core/store';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
 

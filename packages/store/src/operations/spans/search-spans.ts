@@ -2,7 +2,7 @@ import { ValidationError } from '@agentlightning/core';
 import type { SpanSearch, SpanSearchPage } from '@agentlightning/core/store';
 import { z } from 'zod';
 import { spanFromRow } from '../../rows/row.ts';
-import type { OperationContext } from '../../sql/operation.ts';
+import type { OperationContext } from '../../sql/operation-runner.ts';
 import { allOf, equals, joinFilters } from '../../sql/page.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';

@@ -6,6 +6,7 @@ import type {
   MetricQuery,
   ResourcesQuery,
   RolloutQuery,
+  RunQuery,
   SpanQuery,
   WorkerQuery,
 } from '@agentlightning/core/store';
@@ -13,7 +14,7 @@ import type { Context } from 'hono';
 import type { StreamedPage } from '../../sql/list-pages.ts';
 import type { SqlStore } from '../../sql-store.ts';
 import { roleOf } from '../access/access-control.ts';
-import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
+import { assertOwnAttempts, assertOwnResources, assertOwnRollout } from '../access/agent-limits.ts';
 import { bearerOf } from '../access/bearer.ts';
 import { WorkerRecords } from '../access/worker-records.ts';
 import { doOnce, idempotentRequest } from '../idempotency.ts';
@@ -163,7 +164,7 @@ function pageReaders({ store }: StoreRouteOptions): Readonly<Record<ListOperatio
     queryWorkers: (query: WorkerQuery) => store.streamWorkers(query),
     queryResources: (query: ResourcesQuery) => store.streamResources(query),
     querySpans: (query: SpanQuery) => store.streamSpans(query),
-    queryRuns: (query: { readonly limit?: number; readonly offset?: number }) => store.streamRuns(query),
+    queryRuns: (query: RunQuery) => store.streamRuns(query),
     queryMetrics: (runId: string, query: MetricQuery) => store.streamMetrics(runId, query),
   };
 }
@@ -189,5 +190,19 @@ function listHandler(route: StoreRoute, read: PageReader, onFault: (error: unkno
       toWire: (item) => route.item?.encode(item),
       onFault,
     });
+  };
+}
+
+const route = specialRoutes.getResources;
+
+/** Reads resources. In the protocol, missing ones are null. */
+export function resourceHandlers({ store }: StoreRouteOptions): Pick<SpecialHandlers, 'getResources'> {
+  return {
+    getResources: async (context) => {
+      const [resourcesId = ''] = idsOf(context, route);
+      await assertOwnResources(context, store, resourcesId);
+      const [snapshot = null] = (await store.queryResources({ resourcesId, limit: 1 })).items;
+      return outputResponse(context, route, snapshot);
+    },
   };
 }

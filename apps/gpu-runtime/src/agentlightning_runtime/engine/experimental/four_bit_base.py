@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 
 from agentlightning_runtime.engine.experimental.bitsandbytes_package import bitsandbytes
-from agentlightning_runtime.engine.models.loaded_model import output_head
+from agentlightning_runtime.engine.loading.loaded_model import output_head
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.engine.models.weight_files import WeightSource
+    from agentlightning_runtime.engine.loading.weight_files import WeightSource
 
 
 def load_four_bit(

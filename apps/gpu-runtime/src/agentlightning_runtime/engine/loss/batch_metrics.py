@@ -12,7 +12,7 @@ from agentlightning_runtime.engine.loss.losses import TrainedTokens, kl_estimate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentlightning_runtime.engine.ranks import Ranks
+    from agentlightning_runtime.engine.base.ranks import Ranks
 
 
 _SUMS = (

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from agentlightning_runtime.engine.models.float32_head import float32_product
+from agentlightning_runtime.engine.loss.float32_head import float32_product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from agentlightning_runtime.engine.loss.float32_head import float32_logits
 from agentlightning_runtime.engine.loss.tiled_head import TiledHead
-from agentlightning_runtime.engine.models.float32_head import float32_logits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,1 +1,1 @@
-"""Memory of the device: micro-batch size, detection of exhaustion, and the vote that ends a pass on all ranks."""
+"""Memory of the device: the size of micro-batches, and what happens when it runs out."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from agentlightning_runtime.engine.base.ranks import Ranks
     from agentlightning_runtime.engine.memory.device_memory import DeviceMemory
-    from agentlightning_runtime.engine.ranks import Ranks
 
 #: Tokens in a micro-batch before the memory for each token is known.
 PROBE_TOKENS = 2048

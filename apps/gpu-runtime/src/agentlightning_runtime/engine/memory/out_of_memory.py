@@ -13,6 +13,8 @@ from agentlightning_runtime.contract.errors import EngineError, EngineErrorReaso
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from agentlightning_runtime.engine.base.ranks import Ranks
+
 
 class MicroBatchTooLargeError(Exception):
     """Memory ran out in a micro-batch."""
@@ -30,30 +32,69 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
+class RankExhaustedError(Exception):
+    """Memory ran out on one of several ranks, which cannot continue without it: its process must end.
+
+    Attributes:
+        error: What ran out, and what to lower.
+    """
+
+    def __init__(self, ranks: Ranks, error: EngineError) -> None:
+        super().__init__(
+            f"{error.reason}: {error}. Rank {ranks.index} of {ranks.count} ends and the launcher ends the others; "
+            "training continues from the last checkpoint when they are started again"
+        )
+        self.error = error
+
+
 @contextmanager
-def report_out_of_memory(device: torch.device, what: str, *, is_alone: bool) -> Generator[None]:
+def report_out_of_memory(device: torch.device, what: str, ranks: Ranks) -> Generator[None]:
     """Converts memory exhaustion to an engine error.
 
     Args:
         device: The device whose memory is used.
         what: The action, for the message.
-        is_alone: Whether one process trains; with several, one cannot stop alone.
+        ranks: The processes that train together.
 
     Raises:
-        EngineError: OUT_OF_MEMORY.
+        EngineError: OUT_OF_MEMORY, of a single process.
+        RankExhaustedError: on one of several ranks.
     """
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error) or not is_alone:
+        if not is_out_of_memory(error):
             raise
     else:
         return
     free_cached_memory(device)
-    raise EngineError(
+    failure = EngineError(
         EngineErrorReason.OUT_OF_MEMORY,
         f"Memory ran out on {device} while {what}",
         remedy="Unload other models, or train a LoRA",
+    )
+    raise failure if ranks.count == 1 else RankExhaustedError(ranks, failure)
+
+
+def rank_exhausted(ranks: Ranks, device: torch.device, *, tokens: int, sequences: int) -> RankExhaustedError:
+    """The end of a rank whose shards are needed by the others.
+
+    Args:
+        ranks: The processes that train together.
+        device: The device whose memory ran out.
+        tokens: Tokens of the micro-batch that did not fit, padding included.
+        sequences: Its sequences.
+    """
+    half = max(1, tokens // 2)
+    shorter = "send shorter sequences" if sequences == 1 else f"start with --micro-batch-tokens {half} or less"
+    return RankExhaustedError(
+        ranks,
+        EngineError(
+            EngineErrorReason.OUT_OF_MEMORY,
+            f"Memory ran out on {device} in a micro-batch of {tokens} tokens in {sequences} sequences",
+            remedy=f"To lower the need, {shorter}, turn on --gradient-checkpointing, train a LoRA, or add GPUs",
+            num_tokens=tokens,
+        ),
     )
 
 

@@ -15,12 +15,12 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, Genera
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import BaseModelInfo
-from agentlightning_runtime.engine.embedded_checkpoint import is_embedded_checkpoint, load_embedded_checkpoint
 from agentlightning_runtime.engine.experimental.four_bit_base import load_four_bit
-from agentlightning_runtime.engine.models.empty_model import empty_model, fill
-from agentlightning_runtime.engine.models.loaded_model import LoadedModel, output_head
-from agentlightning_runtime.engine.models.random_model import RANDOM_PREFIX, load_random_model
-from agentlightning_runtime.engine.models.weight_files import (
+from agentlightning_runtime.engine.loading.embedded_checkpoint import is_embedded_checkpoint, load_embedded_checkpoint
+from agentlightning_runtime.engine.loading.empty_model import empty_model, fill
+from agentlightning_runtime.engine.loading.loaded_model import LoadedModel, output_head
+from agentlightning_runtime.engine.loading.random_model import RANDOM_PREFIX, load_random_model
+from agentlightning_runtime.engine.loading.weight_files import (
     LoadedWeights,
     WeightFiles,
     WeightSource,

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
-from agentlightning_runtime.engine.checkpoint_tensors import WEIGHTS_PREFIX, prefixed
+from agentlightning_runtime.engine.checkpoints.checkpoint_folder import CheckpointFolder
+from agentlightning_runtime.engine.checkpoints.checkpoint_tensors import WEIGHTS_PREFIX, prefixed
 from agentlightning_runtime.engine.models.network_factory import trained_weights
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from torch import nn
 
+    from agentlightning_runtime.engine.base.ranks import Ranks
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
-    from agentlightning_runtime.engine.ranks import Ranks
 
 _MODEL_ID = re.compile(r"[A-Za-z0-9_-]{1,255}(\.[A-Za-z0-9_-]{1,255})?")
 

@@ -12,18 +12,18 @@ from torch import nn
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import LoraSettings
+from agentlightning_runtime.engine.base.mixed_precision import SHORT_TYPES
+from agentlightning_runtime.engine.loading.empty_model import allocate
 from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, BaseModel, lora_target_modules
-from agentlightning_runtime.engine.models.empty_model import allocate
 from agentlightning_runtime.engine.models.fused_kernels import fuse_kernels
-from agentlightning_runtime.engine.models.mixed_precision import SHORT_TYPES
 from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.contract.settings import ModelRequest
-    from agentlightning_runtime.engine.models.loaded_model import LoadedModel
-    from agentlightning_runtime.engine.ranks import Ranks
+    from agentlightning_runtime.engine.base.ranks import Ranks
+    from agentlightning_runtime.engine.loading.loaded_model import LoadedModel
 
 #: PEFT's name for the only adapter of a model.
 ADAPTER_NAME = "default"
@@ -97,9 +97,10 @@ def _load_weights(network: PolicyNetwork, base: BaseModel, ranks: Ranks) -> None
     """Allocates the network's weights, of sharded ones this rank's shards, and reads those of the base."""
     if ranks.count > 1:
         # Needs a newer torch than the rest.
-        from agentlightning_runtime.engine.parallelism.sharding import shard_network
+        from agentlightning_runtime.engine.experimental.sharding import shard_network
 
-        shard_network(network, ranks, base.device)
+        layers = getattr(network.causal_lm.get_decoder(), "layers", None) or []
+        shard_network(network, layers, network.precision, ranks, base.device)
     allocate(network, base.device)
     base.fill(network.causal_lm)
     network.reset_value_head()

@@ -13,8 +13,8 @@ import torch
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+from agentlightning_runtime.engine.base.packing import Segment
 from agentlightning_runtime.engine.models.varlen_attention import is_possible, varlen_attention
-from agentlightning_runtime.engine.packing import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from agentlightning_runtime.engine.base.mixed_precision import MixedPrecision
+from agentlightning_runtime.engine.loading.loaded_model import output_head
 from agentlightning_runtime.engine.loss.logit_rule import LogitRule
 from agentlightning_runtime.engine.loss.token_scores import Scores, score_tokens
-from agentlightning_runtime.engine.models.loaded_model import output_head
-from agentlightning_runtime.engine.models.mixed_precision import MixedPrecision
 from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
 from agentlightning_runtime.engine.models.varlen_attention import RowPlan
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.engine.packing import Segment
+    from agentlightning_runtime.engine.base.packing import Segment
 
 
 class PolicyNetwork(nn.Module):

@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agentlightning_runtime.engine.models.mixed_precision import SHORT_TYPES
+from agentlightning_runtime.engine.base.mixed_precision import SHORT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentlightning_runtime.engine.packing import Segment
+    from agentlightning_runtime.engine.base.packing import Segment
 
 #: Widths of a head that flash attention has: multiples of 8 up to this one.
 _LARGEST_WIDTH = 256

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.engine.example import Example
-    from agentlightning_runtime.engine.throughput import ModelCost
+    from agentlightning_runtime.engine.base.example import Example
+    from agentlightning_runtime.engine.observation.throughput import ModelCost
 
 
 @dataclass(frozen=True)

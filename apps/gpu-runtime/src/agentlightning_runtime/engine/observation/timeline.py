@@ -1,15 +1,15 @@
-"""The operations and phases of an engine over time."""
+"""The time of an engine's operations and their phases, summed up for each optimizer step."""
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentlightning_runtime.engine.observation.step_profiler import StepProfiler
+
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator
 
     from agentlightning_runtime.engine.observation.device_clock import DeviceClock
 
@@ -17,27 +17,6 @@ Phase = Literal["forward", "backward", "optimizer", "sync", "publish", "checkpoi
 """What the engine does within an operation. `sync`: communication between ranks outside of forward and backward."""
 
 _PHASES: tuple[Phase, ...] = ("forward", "backward", "optimizer", "sync", "publish", "checkpoint")
-
-_KEPT_SPANS = 50_000
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """An operation, or a phase within one.
-
-    Attributes:
-        name: Name of the operation or of the phase.
-        model_id: The model that it is for.
-        start_s: Start, in seconds of `time.perf_counter`.
-        end_s: End.
-        is_operation: False for a phase.
-    """
-
-    name: str
-    model_id: str
-    start_s: float
-    end_s: float
-    is_operation: bool
 
 
 @dataclass
@@ -54,25 +33,22 @@ class _Step:
 
 @dataclass
 class _Running:
-    name: str
     model_id: str
-    start_s: float
     counted_until_s: float
     phases: list[tuple[Phase, Any, Any]] = field(default_factory=list[tuple[Phase, Any, Any]])
 
 
 class Timeline:
-    """Records operations, one at a time, and their phases; sums them up for each optimizer step.
+    """Measures operations, one at a time, and their phases; sums them up for each optimizer step.
 
     Args:
         clock: Measures the work of the device.
-        kept_spans: Number of spans kept for `spans`; the oldest are dropped first.
+        profiler: Gets the names of operations and phases.
     """
 
-    def __init__(self, clock: DeviceClock, kept_spans: int = _KEPT_SPANS) -> None:
+    def __init__(self, clock: DeviceClock, profiler: StepProfiler | None = None) -> None:
         self._clock = clock
-        self._spans: deque[Span] = deque(maxlen=kept_spans)
-        self._lock = threading.Lock()
+        self._profiler = profiler or StepProfiler()
         self._steps: dict[str, _Step] = {}
         self._busy_s = 0.0
         self._running: _Running | None = None
@@ -80,28 +56,28 @@ class Timeline:
 
     @contextmanager
     def operation(self, name: str, model_id: str) -> Generator[None]:
-        """Records an operation of a model."""
+        """Measures an operation of a model."""
         start_s = self._clock.start()
         self._steps.setdefault(model_id, _Step(start_s, self._busy_s))
-        running = self._running = _Running(name, model_id, start_s, start_s)
+        running = self._running = _Running(model_id, start_s)
         try:
-            yield
+            with self._profiler.operation(f"{name} of {model_id}", ends_step=name == "optim_step"):
+                yield
         finally:
-            end_s = self._settle(running)
+            self._settle(running)
             self._running = None
-            with self._lock:
-                self._spans.append(Span(name, model_id, start_s, end_s, is_operation=True))
 
     @contextmanager
     def phase(self, name: Phase) -> Generator[None]:
-        """Records a phase of the running operation; one within another belongs to the outer one."""
+        """Measures a phase of the running operation; one within another belongs to the outer one."""
         if self._running is None or self._is_in_phase:
             yield
             return
         self._is_in_phase = True
         start = self._clock.mark()
         try:
-            yield
+            with self._profiler.phase(name):
+                yield
         finally:
             self._is_in_phase = False
             self._running.phases.append((name, start, self._clock.mark()))
@@ -142,24 +118,16 @@ class Timeline:
         return times
 
     def forget(self, model_id: str) -> None:
-        """Drops the sums of an unloaded model; its spans stay."""
+        """Drops the sums of an unloaded model."""
         if self._running is None or self._running.model_id != model_id:
             self._steps.pop(model_id, None)
-
-    def spans(self) -> Sequence[Span]:
-        """The latest finished operations with their phases, in the order of their ends. From any thread."""
-        with self._lock:
-            return list(self._spans)
 
     def _settle(self, running: _Running) -> float:
         """Waits for the device and adds the running operation so far to the sums; the present."""
         now_s = self._clock.finish()
         step = self._steps[running.model_id]
         for name, start, end in running.phases:
-            span = Span(name, running.model_id, self._clock.seconds(start), self._clock.seconds(end), False)
-            step.phases[name] = step.phases.get(name, 0.0) + span.end_s - span.start_s
-            with self._lock:
-                self._spans.append(span)
+            step.phases[name] = step.phases.get(name, 0.0) + self._clock.seconds(end) - self._clock.seconds(start)
         running.phases.clear()
         step.own_s += now_s - running.counted_until_s
         self._busy_s += now_s - running.counted_until_s

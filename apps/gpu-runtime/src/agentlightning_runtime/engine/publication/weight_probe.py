@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from agentlightning_runtime.contract.inference_backend import ProbeResponse
-    from agentlightning_runtime.engine.models.model_parts import ModelParts
+    from agentlightning_runtime.contract.inference_backend import InferenceBackend, ProbeResponse, ServedModel
+    from agentlightning_runtime.engine.base.ranks import Ranks
 
     Score = Callable[[Batch], Sequence[NDArray[np.float32]]]
 
@@ -46,12 +46,16 @@ class WeightProbe:
     the base's and a LoRA is zero.
 
     Args:
-        parts: The components of the model.
+        served: The served model.
+        inference: Its backend.
+        ranks: The processes that train it.
         score: Log-probabilities of the trained tokens under the trained network. All ranks must call it.
     """
 
-    def __init__(self, parts: ModelParts, score: Score) -> None:
-        self._parts = parts
+    def __init__(self, served: ServedModel, inference: InferenceBackend, ranks: Ranks, score: Score) -> None:
+        self._served = served
+        self._inference = inference
+        self._ranks = ranks
         self._score = score
         self._limit: float | None = None
 
@@ -61,9 +65,9 @@ class WeightProbe:
         Raises:
             EngineError: WEIGHT_MISMATCH when sampler and trainer disagree, ENGINE_UNAVAILABLE when the sampler fails.
         """
-        parts = self._parts
         prompts, max_tokens = self._prompts()
-        responses = parts.ranks.agree(lambda: parts.inference.probe(parts.request.model_id, prompts, max_tokens))
+        model_id = self._served.model_id
+        responses = self._ranks.agree(lambda: self._inference.probe(model_id, prompts, max_tokens))
         if not responses:
             return None
         found = self._score(Batch([_datum(each) for each in responses]))
@@ -84,15 +88,15 @@ class WeightProbe:
 
     def _prompts(self) -> tuple[Sequence[Sequence[int]], int]:
         """The same pseudo-random tokens at every publication, and the length of responses."""
-        context = self._parts.served.max_context or _PROMPT_TOKENS + _RESPONSE_TOKENS
+        context = self._served.max_context or _PROMPT_TOKENS + _RESPONSE_TOKENS
         max_tokens = max(1, min(_RESPONSE_TOKENS, context // 2))
         length = max(1, min(_PROMPT_TOKENS, context - max_tokens))
-        tokens = np.random.default_rng(0).integers(0, self._parts.settings.output_size, (_PROMPTS, length))
+        tokens = np.random.default_rng(0).integers(0, self._served.output_size, (_PROMPTS, length))
         return tokens.tolist(), max_tokens
 
     def _mismatch(self, version: int, result: ProbeResult, differing: int) -> EngineError:
         message = (
-            f'The endpoint of model "{self._parts.request.model_id}" does not sample from policy version {version}: '
+            f'The endpoint of model "{self._served.model_id}" does not sample from policy version {version}: '
             f"log-probabilities of sampler and trainer differ by {result.logprob_gap:.4g} nats per token, above "
             f"{result.max_logprob_gap:.4g}, in {differing} of {_PROMPTS} probe responses"
         )

@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentlightning_runtime.inference.loop_waker import waker_of_this_loop
+from agentlightning_runtime.inference.sampling.loop_waker import waker_of_this_loop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.inference.generation import Generation
-    from agentlightning_runtime.inference.sampling_rule import TokenChoice
-    from agentlightning_runtime.inference.text_model import TextModel
+    from agentlightning_runtime.inference.sampling.generation import Generation
+    from agentlightning_runtime.inference.sampling.sampling_rule import TokenChoice
+    from agentlightning_runtime.inference.text.text_model import TextModel
 
 _IMPOSSIBLE = -9999.0
 """JSON has no minus infinity; OpenAI uses this value for a probability near zero."""

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentlightning_runtime.inference.api_error import rejected
-from agentlightning_runtime.inference.model_request import ModelRequest
+from agentlightning_runtime.inference.http.api_error import rejected
+from agentlightning_runtime.inference.text.model_request import ModelRequest
 
 
 class CalledFunction(BaseModel):

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.inference.chat.answer_parts import AnswerIdentity
     from agentlightning_runtime.inference.chat.completion_request import CompletionRequest
-    from agentlightning_runtime.inference.generation import Generation
-    from agentlightning_runtime.inference.sampling_rule import TokenChoice
-    from agentlightning_runtime.inference.text_model import TextModel
+    from agentlightning_runtime.inference.sampling.generation import Generation
+    from agentlightning_runtime.inference.sampling.sampling_rule import TokenChoice
+    from agentlightning_runtime.inference.text.text_model import TextModel
 
 
 @dataclass(frozen=True)

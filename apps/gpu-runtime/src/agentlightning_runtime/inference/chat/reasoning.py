@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.inference.chat.response_text import held_back
+from agentlightning_runtime.inference.text.response_text import held_back
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.inference.text_model import TextModel
+    from agentlightning_runtime.inference.text.text_model import TextModel
 
 _OPENING, _CLOSING = "<think>", "</think>"
 

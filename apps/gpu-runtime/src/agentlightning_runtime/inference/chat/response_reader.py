@@ -9,8 +9,8 @@ from agentlightning_runtime.inference.chat.reasoning import reasoning_place, spl
 from agentlightning_runtime.inference.tool_formats.tool_format import ParsedText
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.inference.generation import Generation
-    from agentlightning_runtime.inference.text_model import TextModel
+    from agentlightning_runtime.inference.sampling.generation import Generation
+    from agentlightning_runtime.inference.text.text_model import TextModel
 
 
 @dataclass(frozen=True)

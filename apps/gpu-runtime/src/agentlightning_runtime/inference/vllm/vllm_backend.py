@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.results import Endpoint, InferenceState
-from agentlightning_runtime.inference.forwarding_app import ForwardingApp
-from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
+from agentlightning_runtime.inference.http.http_server import EndpointSettings, HttpServer
 from agentlightning_runtime.inference.vllm.device_gate import DeviceGate
+from agentlightning_runtime.inference.vllm.forwarding_app import ForwardingApp
 from agentlightning_runtime.inference.vllm.publication_folder import make_publication_folder
 from agentlightning_runtime.inference.vllm.replicas import Replicas
 from agentlightning_runtime.inference.vllm.vllm_model import VllmServedModel

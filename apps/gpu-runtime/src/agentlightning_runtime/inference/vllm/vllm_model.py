@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.inference.api_error import ApiError, cancelled, model_paused
-from agentlightning_runtime.inference.engine_terms import RUNTIME
+from agentlightning_runtime.inference.http.api_error import ApiError, cancelled, model_paused
 from agentlightning_runtime.inference.tool_formats.registry import format_of
+from agentlightning_runtime.inference.vllm.engine_terms import RUNTIME
 from agentlightning_runtime.inference.vllm.replicas import Replicas
 from agentlightning_runtime.inference.vllm.vllm_command import VllmModel, adapter_rank_limit
 

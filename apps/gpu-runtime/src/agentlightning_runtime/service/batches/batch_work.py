@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2, error_pb2, operation_pb2
+from agentlightning_runtime.service.base.failure import RuntimeFailureError
+from agentlightning_runtime.service.base.invalid import invalid
+from agentlightning_runtime.service.base.resolve_parameters import columns_needed, resolve_loss
 from agentlightning_runtime.service.batches.check_batch import BatchRules
 from agentlightning_runtime.service.batches.receive_batch import unpack_batch
-from agentlightning_runtime.service.failure import RuntimeFailureError
-from agentlightning_runtime.service.invalid import invalid
-from agentlightning_runtime.service.operation_record import BatchOutput, Execute
-from agentlightning_runtime.service.resolve_parameters import columns_needed, resolve_loss
-from agentlightning_runtime.service.runtime_host import assert_sound
+from agentlightning_runtime.service.hosting.operation_record import BatchOutput, Execute
+from agentlightning_runtime.service.hosting.runtime_host import assert_sound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from agentlightning_runtime.contract.batch import Batch
     from agentlightning_runtime.contract.engine import Progress
     from agentlightning_runtime.contract.settings import BaseModelInfo
-    from agentlightning_runtime.service.hosted_model import HostedModel
-    from agentlightning_runtime.service.runtime_host import RuntimeHost
+    from agentlightning_runtime.service.hosting.hosted_model import HostedModel
+    from agentlightning_runtime.service.hosting.runtime_host import RuntimeHost
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agentlightning_runtime.contract.batch import Batch, Datum, TrainedSpan
-from agentlightning_runtime.service.invalid import invalid
+from agentlightning_runtime.service.base.invalid import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

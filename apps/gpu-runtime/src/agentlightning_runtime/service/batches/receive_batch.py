@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from google.protobuf.message import DecodeError
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2, error_pb2
+from agentlightning_runtime.service.base.failure import RuntimeFailureError
+from agentlightning_runtime.service.base.invalid import invalid
 from agentlightning_runtime.service.batches.check_batch import BatchRules, check_batch
-from agentlightning_runtime.service.failure import RuntimeFailureError
-from agentlightning_runtime.service.invalid import invalid
-from agentlightning_runtime.service.model_request import check_feature
+from agentlightning_runtime.service.hosting.model_request import check_feature
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from agentlightning_runtime.contract.batch import Batch
     from agentlightning_runtime.gen.agentlightning.runtime.v1.training_pb2 import SubmitBatchRequest
-    from agentlightning_runtime.service.runtime_host import RuntimeHost
+    from agentlightning_runtime.service.hosting.runtime_host import RuntimeHost
 
 
 async def read_header(messages: AsyncIterator[SubmitBatchRequest]) -> batch_pb2.BatchHeader:

@@ -6,10 +6,10 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2, error_pb2
+from agentlightning_runtime.service.base.failure import RuntimeFailureError
 from agentlightning_runtime.service.batches.batch_work import BatchPlace, batch_work
 from agentlightning_runtime.service.batches.receive_batch import check_header, read_header, receive_payload
-from agentlightning_runtime.service.failure import RuntimeFailureError
-from agentlightning_runtime.service.operation_record import OperationRecord, OperationWork
+from agentlightning_runtime.service.hosting.operation_record import OperationRecord, OperationWork
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.contract.engine import Progress
     from agentlightning_runtime.gen.agentlightning.runtime.v1.training_pb2 import SubmitBatchRequest
-    from agentlightning_runtime.service.hosted_model import HostedModel
-    from agentlightning_runtime.service.operation_record import Outcome
-    from agentlightning_runtime.service.runtime_host import RuntimeHost
+    from agentlightning_runtime.service.hosting.hosted_model import HostedModel
+    from agentlightning_runtime.service.hosting.operation_record import Outcome
+    from agentlightning_runtime.service.hosting.runtime_host import RuntimeHost
 
 
 async def submit_batch(

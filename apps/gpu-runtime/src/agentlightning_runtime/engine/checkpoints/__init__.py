@@ -1,0 +1,1 @@
+"""Checkpoints: one folder each, written by all ranks."""

@@ -1,0 +1,1 @@
+"""Base models read from their sources."""

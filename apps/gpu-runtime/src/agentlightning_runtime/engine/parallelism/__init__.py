@@ -1,1 +1,0 @@
-"""Division of networks, batches and sequences over ranks."""

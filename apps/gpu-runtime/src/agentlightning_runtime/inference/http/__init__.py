@@ -1,0 +1,1 @@
+"""The HTTP server of the endpoint: routes, keys, limits, errors."""

@@ -1,0 +1,1 @@
+"""Messages and tools become tokens, and back."""

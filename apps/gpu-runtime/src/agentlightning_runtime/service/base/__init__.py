@@ -1,0 +1,1 @@
+"""Messages, errors and limits of the service."""

@@ -1,0 +1,1 @@
+"""Sessions, models, their operations and their order."""

@@ -1,1 +1,0 @@
-"""Several users and models on one runtime."""
