@@ -86,6 +86,7 @@ export function plantedWorld(options: PlantedOptions = {}): PlantedWorld {
       task,
       reward: options.isUnjudged?.(task) === true ? null : reward,
       transcript,
+      rolloutId: `${occasion} ${task}`,
       ...(examples.length === 0
         ? {}
         : { examples: Object.fromEntries(examples.map((name) => [name, `Task ${task} of {${ruleOf(task)}}`])) }),

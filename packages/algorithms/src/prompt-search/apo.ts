@@ -3,6 +3,7 @@ import type {
   PromptSearch,
   PromptSearchContext,
   PromptSearchResult,
+  PromptSearchStanding,
   PromptSet,
   TriedTask,
 } from '@agentlightning/core/algorithm';
@@ -78,9 +79,8 @@ class Apo {
       state = await this.#round(state, branches);
       await this.#save(state);
     }
-    const { best, history } = state;
     const ended = this.#isDone(state) ? 'finished' : this.#budget.end;
-    return { best, history, ...this.#budget.used, ended };
+    return { ...this.#standing(state), ended };
   }
 
   #isDone({ round, best }: State): boolean {
@@ -88,8 +88,11 @@ class Apo {
   }
 
   async #save(state: State): Promise<void> {
-    const { best, history } = state;
-    await this.#context.save(writeState(state), { best, history, ...this.#budget.used });
+    await this.#context.save(writeState(state), this.#standing(state));
+  }
+
+  #standing({ best, history }: State): PromptSearchStanding {
+    return { best, history, ...this.#budget.used, exampleTasks: this.#examples.tasks };
   }
 
   async #begin(): Promise<State> {
@@ -206,7 +209,8 @@ class Apo {
     const taskScores = Array.from({ length: this.#context.validationTasks }, (): number | null => null);
     for (const { task, reward } of tried) taskScores[task] = reward;
     const scoredTasks = taskScores.filter((score) => score !== null).length;
-    return { version, prompts, parents, score: meanScore(taskScores), scoredTasks, taskScores };
+    const score = meanScore(taskScores);
+    return { version, prompts, parents, score, scoredTasks, taskScores, ...this.#examples.chosenIn(prompts) };
   }
 
   /** The number of branches in the next round: the last one has fewer, so that the budget is used up. */

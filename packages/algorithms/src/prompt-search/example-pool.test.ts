@@ -28,18 +28,28 @@ function tasksOf(template: string | undefined): readonly number[] {
 describe.each(searches)('examples with %s', (name, create, budget) => {
   test('are found without an optimiser model, within the budget, and each render as they were', async () => {
     const world = examplesWorld();
-    const { best, history, rollouts, optimizerCalls } = await create().run(world);
+    const { best, history, rollouts, optimizerCalls, exampleTasks } = await create().run(world);
     expect(world.worth(best.prompts)).toBe(1);
     expect([optimizerCalls, world.asked()]).toEqual([0, 0]);
     expect(rollouts).toBeLessThanOrEqual(budget);
-    for (const { prompts } of history.slice(1)) {
+    for (const { prompts, examples } of history.slice(1)) {
       const prompt = prompts['shots'] ?? aPrompt();
       const tasks = tasksOf(prompt.template);
       expect(promptVariables(prompt)).toEqual([]);
       expect(formatPrompt(prompt, {})).toBe(tasks.map((task) => `Task ${task} of {${task % 3}}`).join('\n\n'));
       expect(new Set(tasks).size).toBe(tasks.length);
       expect(tasks.length).toBeLessThanOrEqual(4);
+      // Every example is that of a training rollout of its task.
+      const rollouts = world.trials.flatMap(({ split, occasion, tasks: tried }) =>
+        split === 'train' ? tried.map((task) => `${occasion} ${task}`) : [],
+      );
+      expect(examples?.['shots']?.map(({ task }) => task)).toEqual(tasks);
+      for (const { task, reward, rolloutId } of examples?.['shots'] ?? []) {
+        expect([reward, rollouts.includes(rolloutId ?? ''), rolloutId?.endsWith(` ${task}`)]).toEqual([1, true, true]);
+      }
     }
+    expect(exampleTasks?.['shots']).toBeGreaterThan(0);
+    expect(history[0]?.examples).toBeUndefined();
   });
 
   test('are searched in turn with prompts that a model rewrites', async () => {
@@ -62,10 +72,10 @@ describe.each(searches)('examples with %s', (name, create, budget) => {
 
   test('of an exhausted search stay exhausted after it is resumed', async () => {
     const world = examplesWorld({ luck: 0 });
-    const { ended, history } = await create().run(world);
+    const { ended, history, exampleTasks } = await create().run(world);
     const isApo = name === 'apo';
     // No rollout is better than the worst.
-    expect([ended, history.length]).toEqual(['no-new-version', 1]);
+    expect([ended, history.length, exampleTasks]).toEqual(['no-new-version', 1, { shots: 0 }]);
     const resumed = examplesWorld({ luck: 0, saved: world.saves.at(-1) ?? null });
     expect((await create().run(resumed)).ended).toBe('no-new-version');
     expect(resumed.trials).toEqual([]);

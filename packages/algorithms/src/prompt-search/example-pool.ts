@@ -1,13 +1,18 @@
-import type { PromptSearchContext, PromptSet, SearchedPrompt, TriedTask } from '@agentlightning/core/algorithm';
+import type {
+  ChosenExample,
+  JudgedPrompts,
+  PromptSearchContext,
+  PromptSet,
+  SearchedPrompt,
+  TriedTask,
+} from '@agentlightning/core/algorithm';
 import { escapeBraces } from '@agentlightning/core/internal';
 import { z } from 'zod';
 import { type SeededRandom, shuffled } from '../base/seeded-random.ts';
 import { sampleWeighted } from './trials.ts';
 
 /** A training rollout as an example. */
-interface Example {
-  readonly task: number;
-  readonly reward: number;
+interface Example extends ChosenExample {
   readonly text: string;
 }
 
@@ -29,7 +34,9 @@ interface DrawnExamples {
   readonly examples: readonly Example[];
 }
 
-const examplesSchema = z.array(z.object({ task: z.int(), reward: z.number(), text: z.string() }));
+const examplesSchema = z.array(
+  z.object({ task: z.int(), reward: z.number(), text: z.string(), rolloutId: z.string().nullable() }),
+);
 
 /** Validates the examples in a saved search. */
 export const examplePoolSchema: z.ZodType<ExamplePoolState> = z
@@ -109,6 +116,25 @@ export class ExamplePool {
     return JSON.stringify(Object.keys(this.#found).map((name) => this.#good(name)));
   }
 
+  /** Number of tasks of which examples can be drawn, by prompt; see `PromptSearchStanding.exampleTasks`. */
+  get tasks(): Readonly<Record<string, number>> {
+    const names = Object.keys(this.#searched).filter((name) => this.isExamples(name));
+    return Object.fromEntries(names.map((name) => [name, this.#good(name).length]));
+  }
+
+  /** The rollouts of the examples in these prompts; nothing without any. */
+  chosenIn(prompts: PromptSet): Pick<JudgedPrompts, 'examples'> {
+    const chosen = Object.keys(prompts).flatMap((name) => {
+      const examples = this.#examplesOf(prompts, name).map(({ task, reward, rolloutId }) => ({
+        task,
+        reward,
+        rolloutId,
+      }));
+      return examples.length === 0 ? [] : [[name, examples] as const];
+    });
+    return chosen.length === 0 ? {} : { examples: Object.fromEntries(chosen) };
+  }
+
   /** The tasks whose rollouts are examples in these prompts. */
   tasksIn(prompts: PromptSet): ReadonlySet<number> {
     return new Set(Object.keys(prompts).flatMap((name) => this.#examplesOf(prompts, name).map(({ task }) => task)));
@@ -181,10 +207,10 @@ function lowestReward(lowest: number | null, tried: readonly TriedTask[]): numbe
 /** The best rollout of each task, in descending order of reward. */
 function bestByTask(known: readonly Example[], tried: readonly TriedTask[], name: string): readonly Example[] {
   const byTask = new Map(known.map((example) => [example.task, example]));
-  for (const { task, reward, examples = {} } of tried) {
+  for (const { task, reward, rolloutId = null, examples = {} } of tried) {
     const text = examples[name];
     if (reward === null || text === undefined || text === '') continue;
-    if (reward > (byTask.get(task)?.reward ?? Number.NEGATIVE_INFINITY)) byTask.set(task, { task, reward, text });
+    if (reward > (byTask.get(task)?.reward ?? Number.NEGATIVE_INFINITY)) byTask.set(task, { task, reward, text, rolloutId });
   }
   return [...byTask.values()].toSorted((one, other) => other.reward - one.reward).slice(0, maxFound);
 }

@@ -247,7 +247,7 @@ class Gepa {
     if ((meanScore(scores) ?? -Infinity) < floor) return;
     const member = { version: `v${this.#pool.length}`, prompts, parents, scores };
     this.#pool.push(member);
-    this.#context.onCandidate?.(judged(member));
+    this.#context.onCandidate?.(this.#judged(member));
   }
 
   #commonAncestor(one: Member, other: Member): Member | null {
@@ -289,9 +289,15 @@ class Gepa {
   }
 
   #standing(): PromptSearchStanding {
-    const history = this.#pool.map(judged);
+    const history = this.#pool.map((member) => this.#judged(member));
     const best = history.reduce((one, other) => ((other.score ?? -Infinity) > (one.score ?? -Infinity) ? other : one));
-    return { best, history, ...this.#budget.used };
+    return { best, history, ...this.#budget.used, exampleTasks: this.#examples.tasks };
+  }
+
+  #judged({ version, prompts, parents, scores }: Member): JudgedPrompts {
+    const scoredTasks = scores.filter((score) => score !== null).length;
+    const judged = { version, prompts, parents, score: meanScore(scores), scoredTasks, taskScores: scores };
+    return { ...judged, ...this.#examples.chosenIn(prompts) };
   }
 
   async #save(): Promise<void> {
@@ -329,9 +335,4 @@ interface Proposal {
 interface Improvement {
   readonly prompts: PromptSet | null;
   readonly tried: readonly TriedTask[];
-}
-
-function judged({ version, prompts, parents, scores }: Member): JudgedPrompts {
-  const scoredTasks = scores.filter((score) => score !== null).length;
-  return { version, prompts, parents, score: meanScore(scores), scoredTasks, taskScores: scores };
 }

@@ -21,6 +21,12 @@ export const judgedSchema: z.ZodType<JudgedPrompts> = z.object({
   score: z.number().nullable(),
   scoredTasks: z.int(),
   taskScores: z.array(z.number().nullable()),
+  examples: z
+    .record(
+      z.string(),
+      z.array(z.object({ task: z.int(), reward: z.number(), rolloutId: z.string().nullable() })),
+    )
+    .exactOptional(),
 });
 
 /**

@@ -47,6 +47,18 @@ export interface TriedTask {
    * usable. @default none
    */
   readonly examples?: Readonly<Record<string, string>>;
+  /** Id of the rollout, by which a version names the rollouts of its examples. @default none */
+  readonly rolloutId?: string;
+}
+
+/** A rollout that is an example in a prompt. */
+export interface ChosenExample {
+  /** Index of the training task. */
+  readonly task: number;
+  /** Its reward. */
+  readonly reward: number;
+  /** Null when {@link TriedTask.rolloutId} is not given. */
+  readonly rolloutId: string | null;
 }
 
 /** A message to the optimiser model. */
@@ -105,6 +117,8 @@ export interface JudgedPrompts {
   readonly scoredTasks: number;
   /** Reward of each validation task, in order; null when it was not run or has no reward. */
   readonly taskScores: readonly (number | null)[];
+  /** The rollouts of its examples in order, by prompt of kind `examples`. @default none */
+  readonly examples?: Readonly<Record<string, readonly ChosenExample[]>>;
 }
 
 /** Candidates and cost of a search so far. */
@@ -119,6 +133,11 @@ export interface PromptSearchStanding {
   readonly optimizerCalls: number;
   /** Number of replies of the optimiser model without a valid prompt, across restarts. @default not counted */
   readonly unusableReplies?: number;
+  /**
+   * Number of training tasks with a rollout that can be an example, by prompt of kind `examples`: its text is usable, and its
+   * reward higher than the lowest. @default not counted
+   */
+  readonly exampleTasks?: Readonly<Record<string, number>>;
 }
 
 /** Result of a search. */

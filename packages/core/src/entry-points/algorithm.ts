@@ -16,6 +16,7 @@ export type {
 } from '../algorithm/algorithm.ts';
 export type { AttemptTraining, CallTraining, TrainingExclusion } from '../algorithm/attempt-training.ts';
 export type {
+  ChosenExample,
   JudgedPrompts,
   OptimizerMessage,
   OptimizerRequest,
