@@ -22,7 +22,8 @@ export interface SearchSession {
   readonly tasks: SearchTasks;
   readonly record: SearchRecord;
   readonly resources: PromptResources;
-  readonly optimizer: OptimizerModel;
+  /** Null without one. */
+  readonly optimizer: OptimizerModel | null;
   readonly progress: SearchProgress;
   /** Throws when gateway, model or optimiser do not respond. */
   readonly assertHealthy: () => Promise<void>;

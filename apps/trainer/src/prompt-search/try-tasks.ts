@@ -1,6 +1,6 @@
 import type { PromptTemplateResource } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
-import type { CollectedRollout, PromptSet, PromptTrial, TriedTask } from '@agentlightning/core/algorithm';
+import type { CollectedRollout, PromptTrial, TriedTask } from '@agentlightning/core/algorithm';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { warnOfLost } from '../evaluation/collect-evaluation.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
@@ -9,22 +9,37 @@ import { collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import { planTrial } from './plan-trial.ts';
 import { promptsDigest } from './prompt-resources.ts';
+import { exampleTexts } from './rollout-example.ts';
 import { rolloutTranscript } from './rollout-transcript.ts';
 import type { SearchSession } from './search-session.ts';
 
 /**
- * Warns of prompts whose text is in no model call: rewriting them would have no effect. For a version, the changed text is
- * searched: an agent that formats its prompt only once continues to use the first version.
+ * Warns of prompts whose text is in no model call: changing them would have no effect. For a version, the changed text is
+ * searched: an agent that formats its prompt only once continues to use the first version. Training tasks may be few, and an
+ * agent may use a prompt for some of them only: for them, only examples are checked. They are empty at first, and examples that
+ * have no effect do not reach the validation tasks.
  */
-function warnOfUnusedPrompts(session: SearchSession, prompts: PromptSet, collected: readonly CollectedRollout[]): void {
+function warnOfUnusedPrompts(
+  session: SearchSession,
+  { prompts, split }: PromptTrial,
+  collected: readonly CollectedRollout[],
+): void {
+  const isChecked = (name: string): boolean =>
+    split === 'validation' || session.config.searched[name]?.kind === 'examples';
+  const names = Object.keys(prompts).filter(isChecked);
+  if (names.length === 0) return;
   const asked = collected.flatMap(({ spans }) =>
     spans.flatMap((span) => JSON.stringify(modelCallFromSpan(span)?.request ?? '')),
   );
+  if (split === 'train' && asked.every((request) => request === '""')) return;
   for (const [name, prompt] of Object.entries(prompts)) {
+    if (!isChecked(name)) continue;
     const text = longestText(prompt, session.config.prompts[name]);
     if (text.length < minCharacters || asked.some((request) => request.includes(text))) continue;
     session.warnOnce(
-      `no model call has the text of the prompt "${name}": check that the agent formats it in each rollout, with \`definePrompt('${name}', …).format(…)\``,
+      `no model call has the text of the prompt "${name}": check that the agent formats it in each rollout, with \`${
+        session.config.searched[name]?.kind === 'examples' ? 'defineExamples' : 'definePrompt'
+      }('${name}', …).format(…)\``,
     );
   }
 }
@@ -79,11 +94,15 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
       task: trial.tasks[place] ?? 0,
       reward: rolloutReward(one, config.reward),
       transcript: rolloutTranscript(one, { failure: await failureOf(session, one) }),
+      rolloutId: one.rollout.rolloutId,
+      ...(split === 'train' && one.rollout.status === 'succeeded'
+        ? { examples: exampleTexts(one, config.exampleOf, session.warnOnce) }
+        : {}),
     })),
   );
-  if (split === 'train') return tried;
-  if (promptsDigest(prompts) === promptsDigest(config.prompts)) await assertComparable(session, collected, tried);
-  warnOfUnusedPrompts(session, prompts, collected);
+  const isInitial = promptsDigest(prompts) === promptsDigest(config.prompts);
+  if (split === 'validation' && isInitial) await assertComparable(session, collected, tried);
+  warnOfUnusedPrompts(session, trial, collected);
   return tried;
 }
 

@@ -7,13 +7,14 @@ import type {
   PromptSet,
   TriedTask,
 } from '@agentlightning/core/algorithm';
+import { judgedPromptsSchema } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import { type ApoOptions, type ApoSettings, parseApoOptions } from './apo-options.ts';
 import { ExamplePool, examplePoolSchema } from './example-pool.ts';
 import { criticismMessages, rewriteMessages, subjectOf } from './optimizer-messages.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
 import { type LimitedOptimizer, SearchBudget, spentSchema } from './search-budget.ts';
-import { judgedSchema, readState, writeState } from './search-state.ts';
+import { readState, writeState } from './search-state.ts';
 import { meanScore, randomForPosition, sampleTasks, transcriptsText } from './trials.ts';
 
 /**
@@ -47,9 +48,9 @@ const stateSchema = z.object({
   search: z.literal('apo'),
   round: z.int(),
   used: spentSchema,
-  beam: z.array(judgedSchema),
-  best: judgedSchema,
-  history: z.array(judgedSchema),
+  beam: z.array(judgedPromptsSchema),
+  best: judgedPromptsSchema,
+  history: z.array(judgedPromptsSchema),
   examples: examplePoolSchema,
 });
 

@@ -210,7 +210,8 @@ function bestByTask(known: readonly Example[], tried: readonly TriedTask[], name
   for (const { task, reward, rolloutId = null, examples = {} } of tried) {
     const text = examples[name];
     if (reward === null || text === undefined || text === '') continue;
-    if (reward > (byTask.get(task)?.reward ?? Number.NEGATIVE_INFINITY)) byTask.set(task, { task, reward, text, rolloutId });
+    if (reward > (byTask.get(task)?.reward ?? Number.NEGATIVE_INFINITY))
+      byTask.set(task, { task, reward, text, rolloutId });
   }
   return [...byTask.values()].toSorted((one, other) => other.reward - one.reward).slice(0, maxFound);
 }

@@ -41,6 +41,7 @@ export { toolCallAttributes } from '../adapter/responses/tool-call-attributes.ts
 export { quietly, tryInstrument, warnOnce } from '../adapter/shared-instrumentation.ts';
 export { withMembers } from '../adapter/tap-generator.ts';
 export { tapResponse } from '../adapter/tap-stream.ts';
+export { maxExamples, promptKinds } from '../algorithm/prompt-search.ts';
 export type { RecordedTraining, TrainingSpanFields, TrainingStep } from '../algorithm/training-span.ts';
 export { trainingFromSpan, trainingToSpan } from '../algorithm/training-span.ts';
 export type { AgentLightningErrorOptions } from '../base/agent-lightning-error.ts';

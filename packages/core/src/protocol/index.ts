@@ -107,6 +107,7 @@ export {
   evaluationSummarySchema,
   type FailedEvent,
   failedEventSchema,
+  judgedPromptsSchema,
   type PausedEvent,
   type RunEvent,
   runEventSchema,

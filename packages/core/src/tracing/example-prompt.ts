@@ -1,3 +1,4 @@
+import { maxExamples } from '../algorithm/prompt-search.ts';
 import { ValidationError } from '../base/agent-lightning-error.ts';
 import { namedPrompt, type Prompt } from './prompt.ts';
 
@@ -31,9 +32,6 @@ export interface ExamplesOptions<TTask = unknown> {
 export interface ExamplesPrompt<TTask = unknown> extends Prompt<never>, Required<ExamplesOptions<TTask>> {
   readonly kind: 'examples';
 }
-
-/** The maximum of {@link ExamplesOptions.count}. */
-const maxExamples = 32;
 
 /**
  * Defines the few-shot examples of an agent. They are empty until `agl train` has found better ones: a prompt search draws them
