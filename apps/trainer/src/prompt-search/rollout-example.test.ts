@@ -31,7 +31,8 @@ const collected: CollectedRollout = {
 };
 
 test('a rollout has its task, the last response with text, and the tool calls in order', () => {
-  expect(exampleRollout(collected)).toEqual({
+  expect(exampleRollout(collected, 0.5)).toEqual({
+    reward: 0.5,
     task: { ticket: 'Where?' },
     response: 'Delivered.',
     toolCalls: [
@@ -39,7 +40,7 @@ test('a rollout has its task, the last response with text, and the tool calls in
       { name: 'refund', arguments: '{"order":7}' },
     ],
   });
-  expect(exampleRollout({ ...collected, spans: [] })).toMatchObject({ response: '', toolCalls: [] });
+  expect(exampleRollout({ ...collected, spans: [] }, 1)).toMatchObject({ response: '', toolCalls: [] });
 });
 
 test('a function that fails, or has no usable text, skips the rollout for its prompt only, with the reason', () => {
@@ -52,7 +53,8 @@ test('a function that fails, or has no usable text, skips the rollout for its pr
     long: () => 'x'.repeat(8001),
     wrong: () => 7 as unknown as string,
   };
-  expect(exampleTexts(collected, exampleOf, (message) => warnings.push(message))).toEqual({ good: 'Delivered.' });
+  const warn = (message: string): void => void warnings.push(message);
+  expect(exampleTexts(collected, 1, { exampleOf, warn })).toEqual({ good: 'Delivered.' });
   expect(warnings).toEqual([
     expect.stringMatching(/"broken".* failed: no queue$/),
     expect.stringMatching(/"long".* more than 8000 characters$/),

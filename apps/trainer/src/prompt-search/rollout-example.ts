@@ -8,7 +8,7 @@ import type { PromptSearchKinds } from '../config/resolve-prompts.ts';
 const maxCharacters = 8000;
 
 /** What the functions of the configuration read of a rollout. */
-export function exampleRollout({ rollout, spans }: CollectedRollout): ExampleRollout {
+export function exampleRollout({ rollout, spans }: CollectedRollout, reward: number): ExampleRollout {
   const messages = walkSteps(traceSteps(spans))
     .flatMap(({ step }) => (step.kind === 'model-call' ? [step] : []))
     .toSorted((one, other) => one.sequenceId - other.sequenceId)
@@ -21,21 +21,24 @@ export function exampleRollout({ rollout, spans }: CollectedRollout): ExampleRol
     ),
   );
   const response = texts.map((each) => each.join('\n').trim()).findLast((text) => text !== '') ?? '';
-  return { task: rollout.input, response, toolCalls: calls };
+  return { task: rollout.input, reward, response, toolCalls: calls };
 }
 
 /**
  * Text of a rollout as an example, by prompt of kind `examples`. A rollout for which a function throws or has no usable text is
  * not an example of this prompt.
  *
- * @param warn - is called with the reason
+ * @param options.warn - is called with the reason
  */
 export function exampleTexts(
   collected: CollectedRollout,
-  exampleOf: PromptSearchKinds['exampleOf'],
-  warn: (message: string) => void,
+  reward: number,
+  {
+    exampleOf,
+    warn,
+  }: { readonly exampleOf: PromptSearchKinds['exampleOf']; readonly warn: (message: string) => void },
 ): Readonly<Record<string, string>> {
-  const rollout = exampleRollout(collected);
+  const rollout = exampleRollout(collected, reward);
   const texts = Object.entries(exampleOf).flatMap(([name, example]) => {
     const skip = (reason: string): [] => {
       warn(`rollouts are not used as examples of the prompt "${name}": its function \`example\` ${reason}`);

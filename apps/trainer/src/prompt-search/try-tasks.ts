@@ -90,15 +90,18 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
   });
   await assertModelResponds(session, collected);
   const tried = await Promise.all(
-    collected.map(async (one, place) => ({
-      task: trial.tasks[place] ?? 0,
-      reward: rolloutReward(one, config.reward),
-      transcript: rolloutTranscript(one, { failure: await failureOf(session, one) }),
-      rolloutId: one.rollout.rolloutId,
-      ...(split === 'train' && one.rollout.status === 'succeeded'
-        ? { examples: exampleTexts(one, config.exampleOf, session.warnOnce) }
-        : {}),
-    })),
+    collected.map(async (one, place) => {
+      const reward = rolloutReward(one, config.reward);
+      return {
+        task: trial.tasks[place] ?? 0,
+        reward,
+        transcript: rolloutTranscript(one, { failure: await failureOf(session, one) }),
+        rolloutId: one.rollout.rolloutId,
+        ...(split === 'train' && one.rollout.status === 'succeeded' && reward !== null
+          ? { examples: exampleTexts(one, reward, { exampleOf: config.exampleOf, warn: session.warnOnce }) }
+          : {}),
+      };
+    }),
   );
   const isInitial = promptsDigest(prompts) === promptsDigest(config.prompts);
   if (split === 'validation' && isInitial) await assertComparable(session, collected, tried);

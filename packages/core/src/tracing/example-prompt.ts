@@ -6,6 +6,8 @@ import { namedPrompt, type Prompt } from './prompt.ts';
 export interface ExampleRollout<TTask = unknown> {
   /** The task. */
   readonly task: TTask;
+  /** Its reward. */
+  readonly reward: number;
   /** Text of the last response of a model that has text; empty without one. */
   readonly response: string;
   /** All tool calls of the models, in order. */

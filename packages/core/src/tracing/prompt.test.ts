@@ -85,7 +85,8 @@ describe('kinds of prompts', () => {
 
   test('examples are empty until a rollout has some, whatever characters these contain', () => {
     expect([examples.kind, examples.count, examples.format()]).toEqual(['examples', 4, '']);
-    const text = examples.example({ task: { ticket: 'Where is {it}?' }, response: 'shipping', toolCalls: [] });
+    const rolled = { task: { ticket: 'Where is {it}?' }, reward: 1, response: 'shipping', toolCalls: [] };
+    const text = examples.example(rolled);
     const rollout = rolloutWith({ shots: fString(escapeBraces(text)) });
     expect(withRollout(rollout, () => examples.format())).toBe('Ticket: Where is {it}?\nQueue: shipping');
   });
