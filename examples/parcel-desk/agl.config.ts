@@ -1,5 +1,5 @@
 import { startScriptedEndpoint } from '@agentlightning/example-scripted-endpoint';
-import { defineConfig, env } from '@agentlightning/trainer';
+import { defineConfig, env, type PromptSearchConfig } from '@agentlightning/trainer';
 import { examples, fileMessage, filing, tools } from './agent.ts';
 import { type DeskOutcome, type DeskTask, deskReward, deskTask } from './desk.ts';
 import { respond } from './scripted-models.ts';
@@ -16,7 +16,8 @@ const models = isSimulated
       key: { apiKey: env('OPENAI_API_KEY') },
     };
 
-export default defineConfig<DeskTask, DeskOutcome>({
+/** Also for the tests, which search other prompts. */
+export const search: PromptSearchConfig<DeskTask, DeskOutcome> = {
   run: { name: 'parcel-desk' },
   agent: async ({ message }) => await fileMessage(message),
   reward: deskReward,
@@ -31,4 +32,6 @@ export default defineConfig<DeskTask, DeskOutcome>({
   algorithm: { type: 'gepa', maxRollouts: 1000, maxOptimizerCalls: 100, stopAtScore: 1, reflectionTasks: 4 },
   runtime: { type: 'endpoint', baseUrl: models.baseUrl, model: models.agent, ...models.key },
   optimizer: { baseUrl: models.baseUrl, model: models.editor, ...models.key },
-});
+};
+
+export default defineConfig(search);

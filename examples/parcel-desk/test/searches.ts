@@ -10,7 +10,7 @@ const taskFile = (name: string): string => path.resolve(import.meta.dirname, `..
 export async function search(
   changes: Partial<PromptSearchConfig<DeskTask, DeskOutcome>>,
 ): Promise<{ readonly summary: TrainingSummary; readonly warnings: readonly string[] }> {
-  const { default: config } = await import('../agl.config.ts');
+  const { search: config } = await import('../agl.config.ts');
   const folder = mkdtempSync(path.join(tmpdir(), 'agl-desk-'));
   const warnings: string[] = [];
   const onEvent = (event: TrainingEvent): void => void (event.type === 'warning' && warnings.push(event.message));
