@@ -33,10 +33,7 @@ export function exampleRollout({ rollout, spans }: CollectedRollout, reward: num
 export function exampleTexts(
   collected: CollectedRollout,
   reward: number,
-  {
-    exampleOf,
-    warn,
-  }: { readonly exampleOf: PromptSearchKinds['exampleOf']; readonly warn: (message: string) => void },
+  { exampleOf, warn }: { readonly exampleOf: PromptSearchKinds['exampleOf']; readonly warn: (message: string) => void },
 ): Readonly<Record<string, string>> {
   const rollout = exampleRollout(collected, reward);
   const texts = Object.entries(exampleOf).flatMap(([name, example]) => {
