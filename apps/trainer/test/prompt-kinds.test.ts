@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { defineExamples } from '@agentlightning/core';
+import { defineExamples, definePrompt } from '@agentlightning/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { listRuns } from '../src/cli/inspect/list-runs.ts';
 import { showPrompts } from '../src/cli/inspect/show-prompts.ts';
@@ -158,6 +158,19 @@ test('rewards that are all equal give no examples, and the search says so', asyn
   expect(warnings).toEqual([
     expect.stringMatching(/no examples were found for the prompt "shots": no training rollout/),
   ]);
+});
+
+test('a description that the agent has in its code too is found, although the first version is in its requests', async () => {
+  await using models = await PlantedModels.start({ noise: 0 });
+  const tracking = definePrompt('track', 'Finds a parcel by its number.', { kind: 'tool' });
+  const hardCoded: typeof plantedAgent = async ({ rule }, { rolloutId }) => {
+    const content = `${tracking.template}\nThis needs RULE-${rule}`;
+    return (await ask(content, rolloutId)) === 'Done.' ? 1 : 0;
+  };
+  const algorithm = { type: 'gepa', maxRollouts: 150 } as const;
+  const { summary, warnings } = await searched(models, { agent: hardCoded, prompts: [tracking], algorithm });
+  expect(summary?.prompts?.versions.length).toBe(1);
+  expect(warnings).toEqual([expect.stringMatching(/no model call has the text of the prompt "track".*definePrompt/)]);
 });
 
 test.each(['gepa', 'apo'] as const)('an agent that never reads its examples causes a warning with %s', async (type) => {

@@ -16,6 +16,7 @@ import { type FoundSearch, findOrCreateSearch } from './find-or-create-search.ts
 import { openSearchModel } from './open-search-model.ts';
 import { OptimizerModel } from './optimizer-model.ts';
 import { PromptResources } from './prompt-resources.ts';
+import { PromptUse } from './prompt-use.ts';
 import { kindsOf } from './prompts-file.ts';
 import { SearchProgress } from './search-progress.ts';
 import { SearchRecord } from './search-record.ts';
@@ -100,6 +101,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
     optimizer:
       config.optimizer === null ? null : new OptimizerModel(config.optimizer, { clock: systemClock, signal: whole }),
     progress: new SearchProgress(emit, config.search.budget, state.spent),
+    promptUse: new PromptUse(config.prompts),
     assertHealthy: health.assertHealthy,
     emit,
     warnOnce: warningOnce(emit),

@@ -1,7 +1,5 @@
-import type { PromptTemplateResource } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
-import type { CollectedRollout, PromptTrial, TriedTask } from '@agentlightning/core/algorithm';
-import { modelCallFromSpan } from '@agentlightning/core/spans';
+import type { PromptTrial, TriedTask } from '@agentlightning/core/algorithm';
 import { warnOfLost } from '../evaluation/collect-evaluation.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { rolloutReward } from '../results/rollout-reward.ts';
@@ -12,52 +10,6 @@ import { promptsDigest } from './prompt-resources.ts';
 import { exampleTexts } from './rollout-example.ts';
 import { rolloutTranscript } from './rollout-transcript.ts';
 import type { SearchSession } from './search-session.ts';
-
-/**
- * Warns of prompts whose text is in no model call: changing them would have no effect. For a version, the changed text is
- * searched: an agent that formats its prompt only once continues to use the first version. Training tasks may be few, and an
- * agent may use a prompt for some of them only: for them, only examples are checked. They are empty at first, and examples that
- * have no effect do not reach the validation tasks.
- */
-function warnOfUnusedPrompts(
-  session: SearchSession,
-  { prompts, split }: PromptTrial,
-  collected: readonly CollectedRollout[],
-): void {
-  const isChecked = (name: string): boolean =>
-    split === 'validation' || session.config.searched[name]?.kind === 'examples';
-  const names = Object.keys(prompts).filter(isChecked);
-  if (names.length === 0) return;
-  const asked = collected.flatMap(({ spans }) =>
-    spans.flatMap((span) => JSON.stringify(modelCallFromSpan(span)?.request ?? '')),
-  );
-  if (split === 'train' && asked.every((request) => request === '""')) return;
-  for (const [name, prompt] of Object.entries(prompts)) {
-    if (!isChecked(name)) continue;
-    const text = longestText(prompt, session.config.prompts[name]);
-    if (text.length < minCharacters || asked.some((request) => request.includes(text))) continue;
-    session.warnOnce(
-      `no model call has the text of the prompt "${name}": check that the agent formats it in each rollout, with \`${
-        session.config.searched[name]?.kind === 'examples' ? 'defineExamples' : 'definePrompt'
-      }('${name}', …).format(…)\``,
-    );
-  }
-}
-
-/** Minimum length of the searched text: shorter texts may occur by chance or be changed by the agent. */
-const minCharacters = 6;
-
-/** The longest part of a template without placeholders, JSON-escaped. */
-function longestText(prompt: PromptTemplateResource, original: PromptTemplateResource | undefined): string {
-  const known = prompt.template === original?.template ? [] : partsOf(original?.template ?? '');
-  const parts = partsOf(prompt.template).filter((part) => !known.includes(part));
-  const longest = parts.reduce((one, other) => (other.length > one.length ? other : one), '');
-  return JSON.stringify(longest).slice(1, -1);
-}
-
-function partsOf(template: string): readonly string[] {
-  return template.split(/\{\w+\}|[{}\n]/).map((part) => part.trim());
-}
 
 /**
  * Runs the agent on tasks with a set of prompts, as rollouts in the store. Completed rollouts are not repeated.
@@ -105,8 +57,13 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
   );
   const isInitial = promptsDigest(prompts) === promptsDigest(config.prompts);
   if (split === 'validation' && isInitial) await assertComparable(session, collected, tried);
-  warnOfUnusedPrompts(session, trial, collected);
+  for (const name of session.promptUse.unused(trial, collected)) session.warnOnce(unusedText(name, config));
   return tried;
+}
+
+function unusedText(name: string, { searched }: SearchSession['config']): string {
+  const define = searched[name]?.kind === 'examples' ? 'defineExamples' : 'definePrompt';
+  return `no model call has the text of the prompt "${name}": check that the agent formats it in each rollout, with \`${define}('${name}', …).format(…)\``;
 }
 
 async function failureOf({ store }: SearchSession, collected: FinishedRollout): Promise<string | null> {
