@@ -4,14 +4,14 @@ import type { PromptTemplateResource } from '../store/resource.ts';
 /** The prompts of an agent, by name. */
 export type PromptSet = Readonly<Record<string, PromptTemplateResource>>;
 
-/** The kinds of prompts, by name; see {@link PromptKind}. */
-export const promptKinds = ['instruction', 'tool', 'examples'] as const;
-
 /**
  * The kind of a prompt: a text that the optimiser model rewrites (`instruction`), the description of a tool, which it rewrites
  * too (`tool`), or examples, which are drawn from good training rollouts (`examples`).
  */
-export type PromptKind = (typeof promptKinds)[number];
+export type PromptKind = 'instruction' | 'tool' | 'examples';
+
+/** All kinds of prompts. */
+export const promptKinds = ['instruction', 'tool', 'examples'] as const satisfies readonly PromptKind[];
 
 /** The maximum number of examples in a prompt of kind `examples`. */
 export const maxExamples = 32;

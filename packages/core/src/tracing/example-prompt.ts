@@ -32,6 +32,7 @@ export interface ExamplesOptions<TTask = unknown> {
 
 /** A prompt that consists of examples, which a search draws from good training rollouts. */
 export interface ExamplesPrompt<TTask = unknown> extends Prompt<never>, Required<ExamplesOptions<TTask>> {
+  /** Distinguishes examples from texts that are rewritten. */
   readonly kind: 'examples';
 }
 
