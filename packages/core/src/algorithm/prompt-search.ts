@@ -11,7 +11,7 @@ export type PromptSet = Readonly<Record<string, PromptTemplateResource>>;
 export type PromptKind = 'instruction' | 'tool' | 'examples';
 
 /** All kinds of prompts. */
-export const promptKinds = ['instruction', 'tool', 'examples'] as const satisfies readonly PromptKind[];
+export const promptKinds: readonly ['instruction', 'tool', 'examples'] = ['instruction', 'tool', 'examples'];
 
 /** The maximum number of examples in a prompt of kind `examples`. */
 export const maxExamples = 32;
