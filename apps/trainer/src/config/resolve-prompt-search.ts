@@ -186,12 +186,14 @@ export function resolvePromptSearch(
   };
 }
 
-/** The prompts with their kinds, checked also where another key is wrong; none where their own shape is. */
+/** The prompts with their kinds, checked also where another key is wrong; none where one of them is. */
 function checkedPrompts(given: unknown, problems: ConfigProblems): PromptSearchKinds & { readonly prompts: PromptSet } {
-  const { success, data = [] } = promptsSchema.safeParse(given);
-  if (!success) return { prompts: {}, ...resolvePromptKinds([]) };
-  const kinds = problems.check(() => resolvePromptKinds(data)) ?? resolvePromptKinds([]);
-  return { prompts: problems.check(() => resolvePrompts(data)) ?? {}, ...kinds };
+  const { data } = promptsSchema.safeParse(given);
+  const kinds = data && problems.check(() => resolvePromptKinds(data));
+  const prompts = data && problems.check(() => resolvePrompts(data));
+  // With unknown kinds, it is unknown which prompts need the optimiser model.
+  if (kinds === undefined || prompts === undefined) return { prompts: {}, searched: {}, exampleOf: {} };
+  return { prompts, ...kinds };
 }
 
 function assertOptimizer(

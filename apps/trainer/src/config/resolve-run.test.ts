@@ -64,6 +64,8 @@ test('prompts have kinds; a search of examples needs no optimiser model', () => 
   expect(Object.keys(resolved({ prompts }).searched)).toEqual(['track', 'shots']);
   expect(resolved({ prompts: [shots], optimizer: undefined }).optimizer).toBeNull();
   expect(refusal({ prompts, optimizer: undefined })).toThrow(/optimizer: is missing; it rewrites track, doing/);
+  const unknown = { prompts: [shots, { name: 'a', kind: 'shots', template: '' }], optimizer: undefined };
+  expect(refusal(unknown)).toThrow(/^\[CONFIG\] prompts\.a: unknown kind "shots"$/);
 });
 
 describe('what is wrong is said with what would be right', () => {

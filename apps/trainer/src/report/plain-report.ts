@@ -136,7 +136,7 @@ function searchLine(event: StartedEvent, search: SearchStart): string {
   const named = prompts.map((name) => `${name}${kindText(kinds[name])}`);
   const limits = [
     ...(maxRollouts === null ? [] : [quantityText(maxRollouts, 'rollout')]),
-    ...(maxOptimizerCalls === null ? [] : [quantityText(maxOptimizerCalls, 'optimiser request')]),
+    ...(maxOptimizerCalls === null || optimizer === null ? [] : [quantityText(maxOptimizerCalls, 'optimiser request')]),
   ];
   return (
     `Run ${event.runId}: ${event.algorithm} on "${event.name}", prompts ${named.join(', ')}; ${quantityText(event.trainTasks, 'training task')}, ` +
