@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { definePrompt } from '@agentlightning/core';
+import { defineExamples, definePrompt } from '@agentlightning/core';
 import { traceFetch } from '@agentlightning/fetch';
 import OpenAI from 'openai';
 
@@ -18,9 +18,14 @@ const client = new OpenAI({ apiKey: process.env['OPENAI_API_KEY'] ?? 'none', fet
 /** The prompt that a search optimises; outside of a search it is this text. */
 export const sorting = definePrompt('sorting', 'Which queue is this ticket for: {queues}?\n\nTicket: {ticket}');
 
+/** Sorted tickets, of which a search can draw; empty outside of a search. */
+export const examples = defineExamples<{ ticket: string }>('examples', {
+  example: ({ task, reward, response }) => (reward === 1 ? `Ticket: ${task.ticket}\nQueue: ${response}` : ''),
+});
+
 /** The queue that the model names. */
 export async function sortTicket(ticket: string): Promise<string> {
-  const content = sorting.format({ queues: queues.join(', '), ticket });
+  const content = [examples.format(), sorting.format({ queues: queues.join(', '), ticket })].join('\n\n').trim();
   const messages = [{ role: 'user' as const, content }];
   const completion = await client.chat.completions.create({ model: 'gpt-4.1-mini', messages });
   return completion.choices[0]?.message.content?.trim() ?? '';

@@ -1,6 +1,7 @@
 /**
  * Two scripted models behind one OpenAI-compatible address, so that the example runs without a key and always in the same
- * way. `clerk` follows its prompt literally. `editor` reads the failures and adds the missing rule to the prompt.
+ * way. `clerk` follows its prompt literally, and imitates the most similar example. `editor` reads the failures and adds the
+ * missing rule to the prompt.
  *
  * @module
  */
@@ -45,12 +46,22 @@ function answerTo(url: string, body: string): { readonly status: number; readonl
   };
 }
 
-/** Returns the queue of the first matching rule; verbosely unless the prompt forbids it. */
+/** Returns the queue of the first matching rule, or of the most similar example; verbosely unless the prompt forbids it or shows how. */
 function sort(prompt: string): string {
-  const [, ticket = ''] = /Ticket: (.*)/.exec(prompt) ?? [];
+  const ticket = [...prompt.matchAll(/^Ticket: (.*)$/gm)].at(-1)?.[1] ?? '';
   const rules = [...prompt.matchAll(/^- "(.+)" goes to (\w+)\.$/gm)];
-  const queue = rules.find(([, word = '']) => ticket.toLowerCase().includes(word))?.[2] ?? 'billing';
-  return prompt.includes(brevity) ? queue : `I would say that this one is for ${queue}, but I am not sure.`;
+  const shown = [...prompt.matchAll(/^Ticket: (.*)\nQueue: (\w+)$/gm)];
+  const similar = shown.toSorted(([, one = ''], [, other = '']) => likeness(ticket, other) - likeness(ticket, one));
+  const rule = rules.find(([, word = '']) => ticket.toLowerCase().includes(word));
+  const queue = (rule ?? similar[0])?.[2] ?? 'billing';
+  const isBrief = prompt.includes(brevity) || shown.length > 0;
+  return isBrief ? queue : `I would say that this one is for ${queue}, but I am not sure.`;
+}
+
+/** The number of words that two tickets have in common. */
+function likeness(one: string, other: string): number {
+  const words = new Set(one.toLowerCase().match(/[a-z]{4,}/g) ?? []);
+  return new Set((other.toLowerCase().match(/[a-z]{4,}/g) ?? []).filter((word) => words.has(word))).size;
 }
 
 const brevity = 'Reply with the name of the queue and nothing else.';

@@ -17,6 +17,8 @@ export interface ScriptedRequest {
   readonly messages: readonly { readonly role: string; readonly content: string }[];
   /** Names of the tools, in order. */
   readonly tools: readonly string[];
+  /** Their descriptions, in the same order; empty without one. */
+  readonly toolDescriptions: readonly string[];
 }
 
 /** What the model responds: text, a tool call, or both. */
@@ -34,7 +36,9 @@ export interface ScriptedEndpoint {
 const requestSchema = z.looseObject({
   model: z.string(),
   messages: z.array(z.looseObject({ role: z.string(), content: z.string().nullish() })),
-  tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })).default([]),
+  tools: z
+    .array(z.looseObject({ function: z.looseObject({ name: z.string(), description: z.string().default('') }) }))
+    .default([]),
 });
 
 /** Starts the endpoint on a free port of this machine. It does not keep the process running. */
@@ -69,6 +73,7 @@ function handle(url: string, body: string, script: Script): { readonly status: n
     model,
     messages: messages.map((message) => ({ role: message.role, content: message.content ?? '' })),
     tools: tools.map((tool) => tool.function.name),
+    toolDescriptions: tools.map((tool) => tool.function.description),
   });
   const target = call && { name: call.name, arguments: JSON.stringify(call.arguments) };
   const toolCalls = target && [{ id: `call_${script.id}`, type: 'function' as const, function: target }];

@@ -19,12 +19,18 @@ const searchRunId = 'run-search';
 
 const versionOf = (version: string, template: string, taskScores: readonly number[]) => ({
   version,
-  prompts: { system: { resourceType: 'prompt_template', template, engine: 'f-string' } },
+  prompts: {
+    system: { resourceType: 'prompt_template', template, engine: 'f-string' },
+    shots: { resourceType: 'prompt_template', template: version === 'v0' ? '' : 'Q: 1\nA: 2', engine: 'f-string' },
+  },
+  ...(version === 'v0' ? {} : { examples: { shots: [{ task: 4, reward: 1, rolloutId: 'ro-2-1-2' }] } }),
   parents: version === 'v0' ? [] : ['v0'],
   score: taskScores.reduce((sum, score) => sum + score, 0) / taskScores.length,
   scoredTasks: taskScores.length,
   taskScores,
 });
+
+const searchConfig = { prompts: { system: {}, shots: {} }, searched: { shots: { kind: 'examples', count: 1 } } };
 
 const searchState = {
   kind: 'prompt-search',
@@ -140,7 +146,7 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await store.createRun({ runId: otherRunId, name: 'other run', config: {} });
     const point = { runId: otherRunId, step: 1, timeMs: 1, values: { 'reward/mean': 0.5, 'other/metric': 2 } };
     await store.updateRun(otherRunId, { status: 'failed', state: { finishedStep: 1 } }, [point]);
-    await store.createRun({ runId: searchRunId, name: 'prompt search', config: {} });
+    await store.createRun({ runId: searchRunId, name: 'prompt search', config: searchConfig });
     await store.updateRun(searchRunId, { status: 'finished', state: JSON.parse(JSON.stringify(searchState)) });
     await store.createRun({ runId: 'support-agent', name: 'support-agent', config: {} });
     await store.updateRun('support-agent', { state: JSON.parse(JSON.stringify(deploymentState)) }, assessments);
@@ -341,7 +347,11 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     const page = await visit(`/runs/${searchRunId}`, 'Prompts');
     await page.getByRole('link', { name: 'Prompts' }).click();
     await page.getByRole('row', { name: 'v1 · highest score 0.750 2 1 task v0' }).waitFor();
-    expect(await page.locator('.difference ins').allTextContents()).toEqual([' with a number']);
+    const differences = page.locator('.difference ins');
+    expect((await differences.allTextContents())[0]).toBe(' with a number');
+    await page.getByRole('heading', { name: 'shots · examples' }).waitFor();
+    const example = page.getByRole('region', { name: 'shots' }).getByRole('link', { name: 'ro-2-1-2' });
+    expect(await example.getAttribute('href')).toMatch(/^\/rollouts\/ro-2-1-2/);
     await page.getByRole('link', { name: 'v0', exact: true }).click();
     await page.getByRole('heading', { name: 'v0', exact: true }).waitFor();
     expect(new URL(page.url()).search).toBe('?version=v0');

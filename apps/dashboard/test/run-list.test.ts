@@ -31,7 +31,7 @@ const search: JsonObject = {
   spent: { rollouts: 484, optimizerCalls: 24, unusableReplies: 3 },
   versions: [0.25, 1].map((score, index) => ({
     version: `v${index}`,
-    prompts: { system: { template: 'Answer.' } },
+    prompts: { system: { resourceType: 'prompt_template', template: 'Answer.', engine: 'f-string' } },
     parents: [],
     score,
     scoredTasks: 1,
@@ -94,7 +94,7 @@ test('a finished prompt search has its rewards before and after, and what it spe
   const run = await get<RunDetail>('/api/runs/run-search');
   expect(run).toMatchObject({ kind: 'prompt-search', rewardBefore: 0, rewardAfter: 1 });
   const expected = { versions: 2, best: 'v1', firstScore: 0.25, bestScore: 1, hasEnded: true, measuredOn: 'test' };
-  expect(run.search).toEqual({ ...expected, rollouts: 484, optimizerCalls: 24, unusableReplies: 3 });
+  expect(run.search).toEqual({ ...expected, kinds: {}, rollouts: 484, optimizerCalls: 24, unusableReplies: 3 });
   expect((await get<RunDetail>('/api/runs/run-low')).search).toBeNull();
 });
 

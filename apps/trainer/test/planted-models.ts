@@ -102,7 +102,7 @@ export class PlantedModels implements AsyncDisposable {
   }
 
   #optimize(text: string): string {
-    const [, prompt = ''] = /The prompt "\w+":\n\n([\s\S]*?)\n\nWhat /.exec(text) ?? [];
+    const [, prompt = ''] = /The (?:prompt|description of the tool) "\w+":\n\n([\s\S]*?)\n\nWhat /.exec(text) ?? [];
     if (this.#options.optimizer === 'random') {
       return `<prompt>${prompt}\nRULE-${Math.floor(chanceOf(text) * 100)};</prompt>`;
     }

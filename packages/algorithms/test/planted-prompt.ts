@@ -4,6 +4,7 @@ import type {
   PromptSearchContext,
   PromptSet,
   PromptTrial,
+  SearchedPrompt,
   TriedTask,
 } from '@agentlightning/core/algorithm';
 import { seededRandom } from '../src/base/seeded-random.ts';
@@ -16,6 +17,8 @@ export interface PlantedWorld extends PromptSearchContext {
   asked(): number;
   /** Maximum number of concurrent calls of `tryTasks`. */
   mostAtOnce(): number;
+  /** The trials, in the order they came. */
+  readonly trials: readonly PromptTrial[];
   /** The trials and the questions, by occasion, in the order they came. */
   readonly occasions: readonly string[];
   /** What was saved, in order. */
@@ -29,6 +32,15 @@ export interface PlantedOptions {
   readonly rules?: number;
   /** The prompts, of which each rule belongs to one, in turn. @default one */
   readonly prompts?: readonly string[];
+  /**
+   * How the prompts are changed, by name. A task whose rule belongs to examples is solved with an example of the same rule, and
+   * by chance.
+   *
+   * @default all are rewritten
+   */
+  readonly searched?: Readonly<Record<string, SearchedPrompt>>;
+  /** The share of tasks that are solved by chance where an example is lacking. @default 0.4 */
+  readonly luck?: number;
   /** Maximum error of a reward, in both directions. @default 0.2 */
   readonly noise?: number;
   /** `informed` writes the rule that a transcript misses; `random` any of a hundred. @default 'informed' */
@@ -57,18 +69,33 @@ export function plantedWorld(options: PlantedOptions = {}): PlantedWorld {
   const counts = { asked: 0, now: 0, most: 0 };
   const ruleOf = (task: number): number => task % rules;
   const ownerOf = (rule: number): string => names[rule % names.length] ?? '';
+  const { searched = {}, luck = 0.4 } = options;
+  const isExamples = (name: string): boolean => searched[name]?.kind === 'examples';
+  const examples = names.filter(isExamples);
   const hasRule = (prompts: PromptSet, rule: number): boolean =>
-    prompts[ownerOf(rule)]?.template.includes(`RULE-${rule};`) === true;
+    prompts[ownerOf(rule)]?.template.includes(isExamples(ownerOf(rule)) ? `{{${rule}}}` : `RULE-${rule};`) === true;
+  const trials: PromptTrial[] = [];
   const tryOne = ({ prompts, occasion }: PromptTrial, task: number): TriedTask => {
-    const isSolved = hasRule(prompts, ruleOf(task));
+    const isLucky = isExamples(ownerOf(ruleOf(task))) && randomAt(`luck/${occasion}/${task}`) < luck;
+    const isSolved = hasRule(prompts, ruleOf(task)) || isLucky;
     const reward = (isSolved ? 1 : 0) + noise * (2 * randomAt(`${occasion}/${task}`) - 1);
     const transcript = isSolved
       ? 'It went well.'
       : `It went badly: ${ownerOf(ruleOf(task))} lacks RULE-${ruleOf(task)};`;
-    return { task, reward: options.isUnjudged?.(task) === true ? null : reward, transcript };
+    return {
+      task,
+      reward: options.isUnjudged?.(task) === true ? null : reward,
+      transcript,
+      rolloutId: `${occasion} ${task}`,
+      ...(examples.length === 0
+        ? {}
+        : { examples: Object.fromEntries(examples.map((name) => [name, `Task ${task} of {${ruleOf(task)}}`])) }),
+    };
   };
   return {
-    initial: Object.fromEntries(names.map((name) => [name, aPrompt()])),
+    initial: Object.fromEntries(names.map((name) => [name, aPrompt(isExamples(name) ? '' : undefined)])),
+    searched,
+    trials,
     trainTasks: tasks.train,
     validationTasks: tasks.validation,
     seed,
@@ -78,6 +105,7 @@ export function plantedWorld(options: PlantedOptions = {}): PlantedWorld {
     signal: stop.signal,
     tryTasks: async (trial) => {
       occasions.push(trial.occasion);
+      trials.push(trial);
       counts.now += 1;
       counts.most = Math.max(counts.most, counts.now);
       await new Promise((resolve) => setImmediate(resolve));
@@ -112,7 +140,8 @@ function hashOf(text: string): number {
 /** Says what the transcripts say is lacking; asked for a prompt, adds the first of it that belongs there. */
 function informedReply(messages: readonly OptimizerMessage[]): string {
   const text = messages.map(({ content }) => content).join('\n');
-  const [, name = '', prompt = ''] = /The prompt "(\w+)":\n\n([\s\S]*?)\n\nWhat /.exec(text) ?? [];
+  const [, name = '', prompt = ''] =
+    /The (?:prompt|description of the tool) "(\w+)":\n\n([\s\S]*?)\n\nWhat /.exec(text) ?? [];
   const lacking = [...text.matchAll(/(\w+) lacks (RULE-\d+;)/g)].filter(([, owner]) => owner === name);
   if (!text.includes('<prompt>')) return lacking.map(([said]) => said).join('\n') || 'Nothing is wrong.';
   const rule = lacking.map(([, , found = '']) => found).find((found) => !prompt.includes(found));

@@ -1,3 +1,5 @@
+import type { JudgedPrompts, PromptKind } from '@agentlightning/core/algorithm';
+
 /** A version of the prompts of a search. */
 export interface PromptVersion {
   /** `v0` is the initial version. */
@@ -12,12 +14,16 @@ export interface PromptVersion {
   readonly scoredTasks: number;
   /** Reward of each validation task, in order; null when it was not run or has no reward. */
   readonly taskScores: readonly (number | null)[];
+  /** The rollouts of its examples, by prompt of kind `examples`. @default none */
+  readonly examples?: NonNullable<JudgedPrompts['examples']>;
   /** Number of tasks on which no other version has a higher reward. The Pareto front has the versions with at least one. */
   readonly bestTasks: number;
 }
 
 /** The versions of a prompt search, in order of creation. */
 export interface PromptVersions {
+  /** The kinds of the prompts, by name; empty for a training run. */
+  readonly kinds: Readonly<Record<string, PromptKind>>;
   readonly versions: readonly PromptVersion[];
   /** The version with the highest score; null before the first. */
   readonly best: string | null;

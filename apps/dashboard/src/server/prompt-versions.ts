@@ -1,24 +1,18 @@
 import type { Run } from '@agentlightning/core';
-import type { SearchProgress } from '@agentlightning/core/protocol';
+import { judgedPromptsSchema, readRunProgress, type SearchProgress } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import type { PromptVersions } from '../api/prompt-views.ts';
 import type { SearchView } from '../api/run-views.ts';
 
-const version = z.object({
-  version: z.string(),
-  prompts: z.record(z.string(), z.object({ template: z.string() })),
-  parents: z.array(z.string()),
-  score: z.number().nullable(),
-  scoredTasks: z.number(),
-  taskScores: z.array(z.number().nullable()),
+/** A part of the state that cannot be read becomes absent: other programs may have written the run. */
+const searchState = z.object({
+  versions: z.array(judgedPromptsSchema).catch([]),
+  best: z.string().nullable().catch(null),
 });
 
-/** A part of the state that cannot be read becomes absent: other programs may have written the run. */
-const searchState = z.object({ versions: z.array(version).catch([]), best: z.string().nullable().catch(null) });
-
 /** The versions of a prompt search; none for a training run. */
-export function readPromptVersions({ state }: Run): PromptVersions {
-  const { versions, best } = searchState.parse(state);
+export function readPromptVersions(run: Run): PromptVersions {
+  const { versions, best } = searchState.parse(run.state);
   const highest: number[] = [];
   for (const { taskScores } of versions) {
     for (const [task, score] of taskScores.entries()) {
@@ -26,6 +20,7 @@ export function readPromptVersions({ state }: Run): PromptVersions {
     }
   }
   return {
+    kinds: readRunProgress(run).search?.kinds ?? {},
     best,
     versions: versions.map(({ prompts, ...rest }) => ({
       ...rest,

@@ -1,6 +1,7 @@
+import type { ChosenExample } from '@agentlightning/core/algorithm';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { type ReactNode, useMemo } from 'react';
+import { Fragment, type ReactNode, useMemo } from 'react';
 import type { PromptVersion, PromptVersions } from '../../src/api/prompt-views.ts';
 import { HeatMap } from '../charts/heat-map.tsx';
 import { numberText } from '../data/format.ts';
@@ -66,7 +67,11 @@ function PromptsView({ runId, prompts }: { readonly runId: string; readonly prom
         </p>
       </section>
       {selected === undefined ? null : (
-        <VersionText version={selected} parent={versions.find((each) => each.version === selected.parents[0])} />
+        <VersionText
+          version={selected}
+          parent={versions.find((each) => each.version === selected.parents[0])}
+          kinds={prompts.kinds}
+        />
       )}
     </>
   );
@@ -128,18 +133,19 @@ export function VersionTable(props: {
 }
 
 /** The best version of a prompt search, and its differences from the first one. */
-export function BestVersion({ prompts: { versions, best } }: { readonly prompts: PromptVersions }): ReactNode {
+export function BestVersion({ prompts: { versions, best, kinds } }: { readonly prompts: PromptVersions }): ReactNode {
   const version = versions.find((each) => each.version === best);
   const [first] = versions;
   if (version === undefined) return null;
-  return <VersionText version={version} parent={first === version ? undefined : first} />;
+  return <VersionText version={version} parent={first === version ? undefined : first} kinds={kinds} />;
 }
 
 function VersionText(props: {
   readonly version: PromptVersion;
   readonly parent: PromptVersion | undefined;
+  readonly kinds: PromptVersions['kinds'];
 }): ReactNode {
-  const { version, parent } = props;
+  const { version, parent, kinds } = props;
   return (
     <section className="panel" aria-labelledby="text-title">
       <h2 id="text-title">
@@ -147,14 +153,37 @@ function VersionText(props: {
       </h2>
       {Object.entries(version.templates).map(([name, template]) => (
         <section key={name} aria-label={name}>
-          <h3 className="mono foreign">{name}</h3>
+          <h3>
+            <span className="mono foreign">{name}</span> · {kinds[name]}
+          </h3>
           {parent === undefined ? (
             <pre className="foreign">{template}</pre>
           ) : (
             <TextDifference text={template} base={parent.templates[name] ?? ''} />
           )}
+          <ExampleRollouts examples={version.examples?.[name] ?? []} />
         </section>
       ))}
     </section>
+  );
+}
+
+/** Links to the training rollouts of the examples of a prompt. */
+function ExampleRollouts({ examples }: { readonly examples: readonly ChosenExample[] }): ReactNode {
+  if (examples.length === 0) return null;
+  return (
+    <p>
+      Training rollouts:
+      {examples.map(({ task, rolloutId }) =>
+        rolloutId === null ? null : (
+          <Fragment key={task}>
+            {' '}
+            <Link to="/rollouts/$rolloutId" params={{ rolloutId }} className="mono">
+              {rolloutId}
+            </Link>
+          </Fragment>
+        ),
+      )}
+    </p>
   );
 }

@@ -1,11 +1,11 @@
 import path from 'node:path';
-import type { JsonObject } from '@agentlightning/core';
+import { AgentLightningError, type JsonObject } from '@agentlightning/core';
 import type { PromptSearch, PromptSet } from '@agentlightning/core/algorithm';
 import { parseSettings, type Secret, secretFormSchema, secretText } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import type { ConfigProblems } from './config-problems.ts';
 import { secretSchema } from './environment.ts';
-import { resolvePrompts } from './resolve-prompts.ts';
+import { type PromptSearchKinds, resolvePromptKinds, resolvePrompts } from './resolve-prompts.ts';
 import { type RewardDefinition, rewardDefinition } from './reward-definition.ts';
 import { type ResolvedEvaluation, searchEvaluationSchema } from './sections/evaluation-config.ts';
 import type { PromptConfig } from './sections/prompt-search-config.ts';
@@ -49,7 +49,7 @@ export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxC
 }
 
 /** The configuration of a prompt search, with all defaults and absolute paths. */
-export interface ResolvedPromptSearch {
+export interface ResolvedPromptSearch extends PromptSearchKinds {
   readonly kind: 'prompt-search';
   /** Settings shared with trainings. */
   readonly shared: SharedSettings;
@@ -63,7 +63,8 @@ export interface ResolvedPromptSearch {
     readonly test: TaskSource | null;
   };
   readonly prompts: PromptSet;
-  readonly optimizer: ResolvedOptimizer;
+  /** Null when all prompts are examples and it is not configured. */
+  readonly optimizer: ResolvedOptimizer | null;
   readonly runtime: ResolvedEndpoint | ResolvedRuntime;
   readonly sampling: SamplingConfig;
   readonly evaluation: ResolvedEvaluation;
@@ -76,9 +77,13 @@ export interface ResolvedPromptSearch {
 const count = z.int().min(1);
 
 const promptSchema = z.object({
-  template: z.string().min(1),
+  template: z.string(),
   variables: z.array(z.string()).optional(),
   name: z.string().optional(),
+  // Checked by `resolvePromptKinds`: the message of a union would hide what is wrong.
+  kind: z.unknown().optional(),
+  count: z.unknown().optional(),
+  example: z.unknown().optional(),
 }) as z.ZodType<PromptConfig>;
 
 const optimizerSchema = z.strictObject({
@@ -112,7 +117,7 @@ const searchSchema = z.strictObject({
     schema: taskSchemaSchema.optional(),
   }),
   prompts: promptsSchema,
-  optimizer: optimizerSchema,
+  optimizer: optimizerSchema.optional(),
   runtime: z.discriminatedUnion('type', [endpointSchema, runtimeSchema]).optional(),
   sampling: samplingSchema.default({}),
   evaluation: searchEvaluationSchema.prefault({}),
@@ -149,6 +154,7 @@ export function resolvePromptSearch(
   const raw = Object.fromEntries(Object.entries(value).filter(([, given]) => given !== undefined));
   const given = problems.check(() => parseSettings(searchSchema, raw, { hintOf: trainingHint }));
   const prompts = checkedPrompts(raw['prompts'], problems);
+  problems.check(() => assertOptimizer(raw['optimizer'], prompts));
   checkTokenSecret(raw['gateway'], problems);
   if (given !== undefined) problems.check(() => checkBudget(given));
   if (given === undefined || search === undefined || !problems.isEmpty) throw problems.error();
@@ -163,12 +169,15 @@ export function resolvePromptSearch(
       validation: absoluteSource(tasks.validation, folder),
       test: tasks.test === undefined ? null : absoluteSource(tasks.test, folder),
     },
-    prompts,
-    optimizer: {
-      ...optimizer,
-      apiKey: optimizer.apiKey ?? null,
-      keySource: keySourceOf(raw['optimizer'], '`optimizer.apiKey`'),
-    },
+    ...prompts,
+    optimizer:
+      optimizer === undefined
+        ? null
+        : {
+            ...optimizer,
+            apiKey: optimizer.apiKey ?? null,
+            keySource: keySourceOf(raw['optimizer'], '`optimizer.apiKey`'),
+          },
     runtime: runtimeOf(runtime, keySourceOf(raw['runtime'], '`runtime.apiKey`')),
     sampling,
     evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
@@ -177,11 +186,27 @@ export function resolvePromptSearch(
   };
 }
 
-/** The prompts, checked also where another key is wrong; none where their own shape is. */
-function checkedPrompts(given: unknown, problems: ConfigProblems): PromptSet {
-  const parsed = promptsSchema.safeParse(given);
-  if (!parsed.success) return {};
-  return problems.check(() => resolvePrompts(parsed.data)) ?? {};
+/** The prompts with their kinds, checked also where another key is wrong; none where one of them is. */
+function checkedPrompts(given: unknown, problems: ConfigProblems): PromptSearchKinds & { readonly prompts: PromptSet } {
+  const { data } = promptsSchema.safeParse(given);
+  const kinds = data && problems.check(() => resolvePromptKinds(data));
+  const prompts = data && problems.check(() => resolvePrompts(data));
+  // With unknown kinds, it is unknown which prompts need the optimiser model.
+  if (kinds === undefined || prompts === undefined) return { prompts: {}, searched: {}, exampleOf: {} };
+  return { prompts, ...kinds };
+}
+
+function assertOptimizer(
+  given: unknown,
+  { prompts, searched }: PromptSearchKinds & { readonly prompts: PromptSet },
+): void {
+  const rewritten = Object.keys(prompts).filter((name) => searched[name]?.kind !== 'examples');
+  if (given !== undefined || rewritten.length === 0) return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `optimizer: is missing; it rewrites ${rewritten.join(', ')}`,
+    remedy: 'Set `optimizer: { baseUrl, model }`. Only a search of prompts that are all examples does not need it.',
+  });
 }
 
 /** Names the key of a model for people, before it is read. */

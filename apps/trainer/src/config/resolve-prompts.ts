@@ -1,6 +1,6 @@
-import { AgentLightningError, type PromptTemplateResource } from '@agentlightning/core';
-import type { PromptSet } from '@agentlightning/core/algorithm';
-import { promptVariables, strayBrace } from '@agentlightning/core/internal';
+import { AgentLightningError, type ExampleRollout, type PromptTemplateResource } from '@agentlightning/core';
+import type { PromptSet, SearchedPrompt } from '@agentlightning/core/algorithm';
+import { maxExamples, promptKinds, promptVariables, strayBrace } from '@agentlightning/core/internal';
 import { didYouMean } from '@agentlightning/core/settings';
 import { ConfigProblems } from './config-problems.ts';
 import type { PromptConfig } from './sections/prompt-search-config.ts';
@@ -29,6 +29,59 @@ export function resolvePrompts(prompts: readonly PromptConfig[] | Readonly<Recor
     throw promptError('prompts must not be empty', 'Add the prompts of the agent: `prompts: [definePrompt(…)]`.');
   }
   return Object.fromEntries(resolved.flatMap(([name, template]) => (template === undefined ? [] : [[name, template]])));
+}
+
+/** How a search changes its prompts. */
+export interface PromptSearchKinds {
+  /** The prompts that are not instructions, by name. */
+  readonly searched: Readonly<Record<string, SearchedPrompt>>;
+  /** Text of a rollout as an example, by prompt of kind `examples`. */
+  readonly exampleOf: Readonly<Record<string, (rollout: ExampleRollout) => string>>;
+}
+
+/**
+ * The kinds of the prompts of a search.
+ *
+ * @throws AgentLightningError CONFIG that reports every unknown kind, missing count and empty template
+ */
+export function resolvePromptKinds(
+  prompts: readonly PromptConfig[] | Readonly<Record<string, PromptConfig>>,
+): PromptSearchKinds {
+  const problems = new ConfigProblems();
+  const searched: Record<string, SearchedPrompt> = {};
+  const exampleOf: Record<string, (rollout: ExampleRollout) => string> = {};
+  for (const [key, prompt] of Object.entries(prompts)) {
+    const name = isList(prompts) ? (prompt.name ?? key) : key;
+    const kind = problems.check(() => kindOf(name, prompt));
+    if (kind !== undefined && kind.kind !== 'instruction') searched[name] = kind;
+    if (prompt.example !== undefined) exampleOf[name] = prompt.example;
+  }
+  problems.throwIfAny();
+  return { searched, exampleOf };
+}
+
+function kindOf(name: string, { kind = 'instruction', count, example, template }: PromptConfig): SearchedPrompt {
+  if (!promptKinds.includes(kind)) {
+    const remedy = `Use one of ${promptKinds.map((known) => `'${known}'`).join(', ')}.`;
+    throw promptError(`prompts.${name}: unknown kind "${kind}"${didYouMean(kind, promptKinds)}`, remedy);
+  }
+  if (kind !== 'examples') {
+    if (count !== undefined || example !== undefined) {
+      const message = `prompts.${name}: count and example apply to prompts of kind 'examples', and its kind is '${kind}'`;
+      throw promptError(message, "Set `kind: 'examples'`, or remove them.");
+    }
+    if (template === '') throw promptError(`prompts.${name}: template must not be empty`, 'Write the initial text.');
+    return { kind };
+  }
+  if (count === undefined || !Number.isInteger(count) || count < 1 || count > maxExamples) {
+    const message = `prompts.${name}: count must be a whole number from 1 to ${maxExamples}, not ${count}`;
+    throw promptError(message, 'Set the maximum number of examples, or use `defineExamples`, whose default is 4.');
+  }
+  if (typeof example !== 'function') {
+    const message = `prompts.${name}: example must be a function from a rollout to the text of an example`;
+    throw promptError(message, 'Set it, such as `example: ({ task, response }) => …`, or use `defineExamples`.');
+  }
+  return { kind, count };
 }
 
 function assertName(name: string, prompt: PromptConfig, seen: ReadonlySet<string>): void {

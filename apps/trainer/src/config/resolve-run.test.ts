@@ -1,4 +1,4 @@
-import { definePrompt } from '@agentlightning/core';
+import { defineExamples, definePrompt } from '@agentlightning/core';
 import { env } from '@agentlightning/core/settings';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { renamedHint, withCurrentKeys } from './renamed-keys.ts';
@@ -52,6 +52,22 @@ test('prompts come as a list, or by name', () => {
   expect(resolved({ runtime: undefined }).runtime).toEqual({ type: 'embedded' });
 });
 
+test('prompts have kinds; a search of examples needs no optimiser model', () => {
+  const example = (): string => 'Q: 1';
+  const shots = defineExamples('shots', { example, count: 2 });
+  const prompts = { track: { kind: 'tool', template: 'Tracks.' }, shots, doing: definePrompt('doing', 'Do.') };
+  expect(resolved({ prompts })).toMatchObject({
+    prompts: { track: { template: 'Tracks.' }, shots: { template: '' }, doing: { template: 'Do.' } },
+    searched: { track: { kind: 'tool' }, shots: { kind: 'examples', count: 2 } },
+    exampleOf: { shots: example },
+  });
+  expect(Object.keys(resolved({ prompts }).searched)).toEqual(['track', 'shots']);
+  expect(resolved({ prompts: [shots], optimizer: undefined }).optimizer).toBeNull();
+  expect(refusal({ prompts, optimizer: undefined })).toThrow(/optimizer: is missing; it rewrites track, doing/);
+  const unknown = { prompts: [shots, { name: 'a', kind: 'shots', template: '' }], optimizer: undefined };
+  expect(refusal(unknown)).toThrow(/^\[CONFIG\] prompts\.a: unknown kind "shots"$/);
+});
+
 describe('what is wrong is said with what would be right', () => {
   test.each<[string, object, RegExp]>([
     ['an unknown algorithm', { algorithm: 'gapa' }, /there is no algorithm "gapa"; did you mean "gepa"\?/],
@@ -97,6 +113,27 @@ describe('what is wrong is said with what would be right', () => {
       'a variable that is not used',
       { prompts: { a: { template: 'x', variables: ['q'] } } },
       /the template has no \{q\}/,
+    ],
+    ['an empty prompt', { prompts: { a: { template: '' } } }, /prompts\.a: template must not be empty/],
+    [
+      'an unknown kind',
+      { prompts: { a: { kind: 'example', template: '' } } },
+      /prompts\.a: unknown kind "example"; did you mean "examples"\?/,
+    ],
+    [
+      'examples without a count',
+      { prompts: [{ name: 'a', kind: 'examples', template: '', example: () => '' }] },
+      /prompts\.a: count must be a whole number from 1 to 32, not undefined/,
+    ],
+    [
+      'examples without texts',
+      { prompts: { a: { kind: 'examples', template: '', count: 2 } } },
+      /example must be a function/,
+    ],
+    [
+      'a count of an instruction',
+      { prompts: { a: { template: 'x', count: 2 } } },
+      /apply to prompts of kind 'examples'/,
     ],
     ['a shared key', { agents: { concurrency: 0 } }, /agents\.concurrency/],
   ])('%s', (_, changes, message) => {

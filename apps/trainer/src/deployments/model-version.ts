@@ -120,7 +120,7 @@ function promptsOf(
       remedy: `Use best, or one of ${versions.map(({ version }) => version).join(', ') || 'none yet'}.`,
     });
   }
-  const record: JsonObject = JSON.parse(JSON.stringify(versionRecord(found)));
+  const record: JsonObject = JSON.parse(JSON.stringify(versionRecord(found, readRunProgress(run).search?.kinds ?? {})));
   const prompts = z.record(z.string(), z.json()).parse(record['prompts']);
   const digest = `sha256:${sha256(JSON.stringify(prompts))}`;
   return { version: `${run.runId}@${found.version}`, kind: 'prompts', step: null, location: null, digest, prompts };

@@ -88,7 +88,7 @@ async function checkRuntime(config: ResolvedRun): Promise<readonly Finding[]> {
   const { dataDir } = isPromptSearch(config) ? config.shared : config;
   if (runtime.type === 'endpoint') {
     const findings = [...(await checkEndpoint({ ...runtime, needsTokenIds: false }))];
-    if (isPromptSearch(config)) {
+    if (isPromptSearch(config) && config.optimizer !== null) {
       const [optimizer] = await checkEndpoint({ ...config.optimizer, needsTokenIds: false });
       if (optimizer !== undefined) findings.push({ ...optimizer, name: 'optimiser model' });
     }

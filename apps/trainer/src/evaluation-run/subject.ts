@@ -80,7 +80,11 @@ function chooseVersion(run: Run, choice: string): JudgedPrompts {
 
 const promptsSchema = z.record(
   z.string(),
-  z.object({ template: z.string().min(1), variables: z.array(z.string()).exactOptional() }),
+  // Only examples may be empty.
+  z
+    .object({ template: z.string(), kind: z.string().optional(), variables: z.array(z.string()).exactOptional() })
+    .refine(({ template, kind }) => template !== '' || kind === 'examples', 'template must not be empty')
+    .transform(({ kind: _kind, ...prompt }) => prompt),
 );
 
 const fileSchema = z.object({ prompts: promptsSchema });

@@ -66,6 +66,8 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
     kind: 'prompt-search',
     algorithm: JSON.stringify(options),
     prompts: promptsDigest(config.prompts),
+    // Absent in runs of earlier versions, whose prompts are all instructions.
+    ...(Object.keys(config.searched).length === 0 ? {} : { searched: JSON.stringify(config.searched) }),
     'runtime.model': config.runtime.model ?? 'the first one',
     'evaluation.tasks': config.evaluation.tasks,
     'evaluation.rolloutsPerTask': config.evaluation.rolloutsPerTask,
@@ -77,7 +79,7 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
 
 /** The configuration as stored: without functions, schemas, keys and passwords. */
 function recordedConfig(config: ResolvedPromptSearch): JsonObject {
-  const { algorithm, prompts, optimizer, runtime, tasks, sampling, evaluation } = config;
+  const { algorithm, prompts, searched, optimizer, runtime, tasks, sampling, evaluation } = config;
   const { name, tags, storeUrl, gateway, agents, limits, rewards, prices, seed } = config.shared;
   return JSON.parse(
     JSON.stringify({
@@ -94,7 +96,11 @@ function recordedConfig(config: ResolvedPromptSearch): JsonObject {
       seed,
       algorithm,
       prompts,
-      optimizer: { ...optimizer, baseUrl: addressText(optimizer.baseUrl), apiKey: undefined, keySource: undefined },
+      searched,
+      optimizer:
+        optimizer === null
+          ? null
+          : { ...optimizer, baseUrl: addressText(optimizer.baseUrl), apiKey: undefined, keySource: undefined },
       runtime: recordedRuntime(runtime),
       tasks: {
         train: recordedSource(tasks.train),

@@ -1,5 +1,6 @@
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
+import type { SearchStart } from '@agentlightning/core/protocol';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { judgeResources } from '../config/reward-definition.ts';
 import type { TrainingListener } from '../events/training-listener.ts';
@@ -15,6 +16,8 @@ import { type FoundSearch, findOrCreateSearch } from './find-or-create-search.ts
 import { openSearchModel } from './open-search-model.ts';
 import { OptimizerModel } from './optimizer-model.ts';
 import { PromptResources } from './prompt-resources.ts';
+import { PromptUse } from './prompt-use.ts';
+import { kindsOf } from './prompts-file.ts';
 import { SearchProgress } from './search-progress.ts';
 import { SearchRecord } from './search-record.ts';
 import type { SearchSession, SearchTasks } from './search-session.ts';
@@ -81,15 +84,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
     algorithm: config.search.name,
     model: model.name,
     device: config.runtime.type === 'endpoint' ? 'endpoint' : 'cpu',
-    search: {
-      validationTasks: tasks.validation.length,
-      prompts: Object.keys(config.prompts),
-      optimizer: config.optimizer.model,
-      // Listed separately: the budget of a search may have further fields, such as the number of tasks per sample.
-      maxRollouts: config.search.budget.maxRollouts,
-      maxOptimizerCalls: config.search.budget.maxOptimizerCalls,
-      versions: state.versions.length,
-    },
+    search: searchStart(config, opened),
   });
   return {
     config,
@@ -103,12 +98,27 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
       model: model.resource,
       judges: judgeResources(config.shared.rewards),
     }),
-    optimizer: new OptimizerModel(config.optimizer, { clock: systemClock, signal: whole }),
+    optimizer:
+      config.optimizer === null ? null : new OptimizerModel(config.optimizer, { clock: systemClock, signal: whole }),
     progress: new SearchProgress(emit, config.search.budget, state.spent),
+    promptUse: new PromptUse(config.prompts),
     assertHealthy: health.assertHealthy,
     emit,
     warnOnce: warningOnce(emit),
     signal: whole,
+  };
+}
+
+function searchStart(config: ResolvedPromptSearch, { tasks, state }: OpenSearch): SearchStart {
+  return {
+    validationTasks: tasks.validation.length,
+    prompts: Object.keys(config.prompts),
+    kinds: kindsOf(config),
+    optimizer: config.optimizer?.model ?? null,
+    // Listed separately: the budget of a search may have further fields, such as the number of tasks per sample.
+    maxRollouts: config.search.budget.maxRollouts,
+    maxOptimizerCalls: config.search.budget.maxOptimizerCalls,
+    versions: state.versions.length,
   };
 }
 

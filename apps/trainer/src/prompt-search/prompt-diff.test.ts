@@ -13,8 +13,11 @@ function prompts(templates: Readonly<Record<string, string>>): PromptSet {
 test('shows what changed in each prompt that did, line by line', () => {
   const from = { version: 'v0', prompts: prompts({ a: 'One\n{x}', b: 'Same' }) };
   const to = { version: 'v3', prompts: prompts({ a: 'One\nTwo\n{x}', b: 'Same' }) };
-  expect(promptDiff(from, to)).toBe('--- a v0\n+++ a v3\n@@ -1,2 +1,3 @@\n One\n+Two\n {x}');
-  expect(promptDiff(from, from)).toBe('');
+  const kinds = { a: 'instruction', b: 'tool' } as const;
+  expect(promptDiff(from, to, kinds)).toBe('--- a v0\n+++ a v3\n@@ -1,2 +1,3 @@\n One\n+Two\n {x}');
+  expect(promptDiff(from, from, kinds)).toBe('');
+  const changed = { version: 'v4', prompts: prompts({ a: 'One\n{x}', b: 'New' }) };
+  expect(promptDiff(from, changed, kinds)).toBe('--- b (tool) v0\n+++ b (tool) v4\n@@ -1,1 +1,1 @@\n-Same\n+New');
 });
 
 test('prompts that say the same have the same digest, in whatever order they come', () => {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Run } from '@agentlightning/core';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { promptVariables } from '@agentlightning/core/internal';
+import type { SearchProgress } from '@agentlightning/core/protocol';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import type { SearchRunState } from './search-run-state.ts';
 
@@ -18,6 +19,7 @@ export async function writePromptsFile(
 ): Promise<void> {
   const { run, config, state } = outcome;
   const { measuredOn, before, after, spent, ended } = state;
+  const kinds = kindsOf(config);
   const best = state.versions.find(({ version }) => version === state.best);
   const record = {
     run: run.runId,
@@ -33,16 +35,24 @@ export async function writePromptsFile(
     reward_after: after?.reward ?? null,
     ci95_after: after?.ci95 ?? null,
     best: best?.version ?? null,
-    prompts: best === undefined ? {} : promptsRecord(best),
-    versions: state.versions.map(versionRecord),
+    prompts: best === undefined ? {} : promptsRecord(best, kinds),
+    versions: state.versions.map((each) => versionRecord(each, kinds)),
   };
   await mkdir(path.dirname(file), { recursive: true });
   await writeFile(`${file}.new`, `${JSON.stringify(record, null, 2)}\n`);
   await rename(`${file}.new`, file);
 }
 
+/** The kinds of prompts, by name. */
+export type PromptKinds = SearchProgress['kinds'];
+
+/** The kinds of the prompts of a configuration. */
+export function kindsOf({ prompts, searched }: Pick<ResolvedPromptSearch, 'prompts' | 'searched'>): PromptKinds {
+  return Object.fromEntries(Object.keys(prompts).map((name) => [name, searched[name]?.kind ?? 'instruction']));
+}
+
 /** A version in the file's format. */
-export function versionRecord(judged: JudgedPrompts): Readonly<Record<string, unknown>> {
+export function versionRecord(judged: JudgedPrompts, kinds: PromptKinds): Readonly<Record<string, unknown>> {
   const { version, parents, score, scoredTasks, taskScores } = judged;
   return {
     version,
@@ -50,15 +60,25 @@ export function versionRecord(judged: JudgedPrompts): Readonly<Record<string, un
     score,
     scored_tasks: scoredTasks,
     task_scores: taskScores,
-    prompts: promptsRecord(judged),
+    prompts: promptsRecord(judged, kinds),
   };
 }
 
-function promptsRecord({ prompts }: JudgedPrompts): Readonly<Record<string, unknown>> {
+function promptsRecord({ prompts, examples }: JudgedPrompts, kinds: PromptKinds): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    Object.entries(prompts).map(([name, prompt]) => [
-      name,
-      { template: prompt.template, variables: promptVariables(prompt) },
-    ]),
+    Object.entries(prompts).map(([name, prompt]) => {
+      const { [name]: kind = 'instruction' } = kinds;
+      const chosen = examples?.[name]?.map(({ task, reward, rolloutId }) => ({ task, reward, rollout: rolloutId }));
+      const record = { template: prompt.template, variables: promptVariables(prompt) };
+      // Absent for instructions: the digest of a deployed version is that of its record.
+      return [
+        name,
+        {
+          ...record,
+          ...(kind === 'instruction' ? {} : { kind }),
+          ...(chosen === undefined ? {} : { examples: chosen }),
+        },
+      ];
+    }),
   );
 }

@@ -57,6 +57,7 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
   if (record.state.ended !== null && known !== undefined) return { best: known, history: versions };
   const result = await config.search.run({
     initial: config.prompts,
+    searched: config.searched,
     trainTasks: session.tasks.train.length,
     validationTasks: session.tasks.validation.length,
     tryTasks: async (trial) => {
@@ -80,7 +81,9 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
   signal.throwIfAborted();
   const ended = result.ended === 'stopped' ? null : result.ended;
   if (ended === null) throw new AgentLightningError({ code: 'CANCELLED', message: 'the search was stopped' });
-  if (ended === 'budget' && result.optimizerCalls === 0) warnOfBudget(session, result);
+  const isBaseline = result.rollouts <= session.tasks.validation.length;
+  if (ended === 'budget' && isBaseline) warnOfBudget(session, result);
+  if (!isBaseline) warnOfLackingExamples(session, result);
   await record.change({ ended, limits: limitsOf(config), best: result.best.version, versions: result.history });
   return result;
 }
@@ -93,6 +96,17 @@ function warnOfBudget({ config, warnOnce }: SearchSession, { rollouts }: Pick<Pr
       `maxRollouts (${maxRollouts ?? 'no limit'}) or maxOptimizerCalls (${maxOptimizerCalls ?? 'no limit'}); ` +
       'increase them to continue this run',
   );
+}
+
+/** Distinguishes examples that were not found from examples that were not better. */
+function warnOfLackingExamples({ warnOnce }: SearchSession, { exampleTasks = {} }: PromptSearchResult): void {
+  for (const [name, tasks] of Object.entries(exampleTasks)) {
+    if (tasks > 0) continue;
+    warnOnce(
+      `no examples were found for the prompt "${name}": no training rollout had both a reward above the lowest one and ` +
+        'a text of its function `example`; search the instructions together with it, so that some rollouts get better',
+    );
+  }
 }
 
 /** A metric point for each new version, at its number. */
@@ -151,6 +165,13 @@ async function requestCompletion(
   request: OptimizerRequest,
 ): Promise<string> {
   const { record, optimizer, progress } = session;
+  if (optimizer === null) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: 'the algorithm needs an optimiser model, which is not configured',
+      remedy: 'Set `optimizer: { baseUrl, model }`.',
+    });
+  }
   const question = questionKey(messages, request);
   const known = record.state.replies[question];
   const reply = known ?? (await progress.waitForOptimizer(() => optimizer.complete(messages, request.temperature)));

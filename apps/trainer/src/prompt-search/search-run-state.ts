@@ -1,7 +1,13 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { parse } from '@agentlightning/core/internal';
-import { modelUsageSchema, type PromptsOutcome, type RunEffort, runEffortSchema } from '@agentlightning/core/protocol';
+import {
+  judgedPromptsSchema,
+  modelUsageSchema,
+  type PromptsOutcome,
+  type RunEffort,
+  runEffortSchema,
+} from '@agentlightning/core/protocol';
 import type { ModelUsage } from '@agentlightning/core/store';
 import { z } from 'zod';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
@@ -63,31 +69,13 @@ export interface SearchRunState {
   readonly seed: number;
 }
 
-const promptSet = z.record(
-  z.string(),
-  z.object({
-    resourceType: z.literal('prompt_template'),
-    template: z.string(),
-    engine: z.enum(['f-string', 'jinja', 'poml']),
-  }),
-);
-
-const judged = z.object({
-  version: z.string(),
-  prompts: promptSet,
-  parents: z.array(z.string()),
-  score: z.number().nullable(),
-  scoredTasks: z.int(),
-  taskScores: z.array(z.number().nullable()),
-});
-
 const limit = z.number().nullable();
 
 const stateSchema: z.ZodType<SearchRunState> = z.object({
   kind: z.literal('prompt-search'),
   search: z.record(z.string(), z.json()).nullable(),
   replies: z.record(z.string(), z.string()),
-  versions: z.array(judged),
+  versions: z.array(judgedPromptsSchema),
   best: z.string().nullable(),
   // The replies are absent in states written by earlier versions.
   spent: z.object({ rollouts: z.int(), optimizerCalls: z.int(), unusableReplies: z.int().default(0) }),

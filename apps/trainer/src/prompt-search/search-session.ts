@@ -3,6 +3,7 @@ import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import type { TrainingListener } from '../events/training-listener.ts';
 import type { OptimizerModel } from './optimizer-model.ts';
 import type { PromptResources } from './prompt-resources.ts';
+import type { PromptUse } from './prompt-use.ts';
 import type { SearchProgress } from './search-progress.ts';
 import type { SearchRecord } from './search-record.ts';
 
@@ -22,8 +23,10 @@ export interface SearchSession {
   readonly tasks: SearchTasks;
   readonly record: SearchRecord;
   readonly resources: PromptResources;
-  readonly optimizer: OptimizerModel;
+  /** Null without one. */
+  readonly optimizer: OptimizerModel | null;
   readonly progress: SearchProgress;
+  readonly promptUse: PromptUse;
   /** Throws when gateway, model or optimiser do not respond. */
   readonly assertHealthy: () => Promise<void>;
   readonly emit: TrainingListener;

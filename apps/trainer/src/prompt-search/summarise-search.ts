@@ -4,7 +4,7 @@ import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { judgeBySettings, relativePartsOf, relativeText } from '../diagnosis/verdict.ts';
 import { pickExamples } from '../loop/summarise-run.ts';
 import { summaryOf } from '../run/stored-evaluation.ts';
-import { promptsFileOf } from './prompts-file.ts';
+import { kindsOf, promptsFileOf } from './prompts-file.ts';
 import type { SearchRunState } from './search-run-state.ts';
 
 /** The outcome of a finished search, compared by task. */
@@ -41,6 +41,7 @@ export function summariseSearch(options: {
     storeUrl: config.shared.storeUrl,
     prompts: {
       versions,
+      kinds: kindsOf(config),
       best,
       ended,
       measuredOn: state.measuredOn,

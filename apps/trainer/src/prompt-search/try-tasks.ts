@@ -1,7 +1,5 @@
-import type { PromptTemplateResource } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
-import type { CollectedRollout, PromptSet, PromptTrial, TriedTask } from '@agentlightning/core/algorithm';
-import { modelCallFromSpan } from '@agentlightning/core/spans';
+import type { PromptTrial, TriedTask } from '@agentlightning/core/algorithm';
 import { warnOfLost } from '../evaluation/collect-evaluation.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { rolloutReward } from '../results/rollout-reward.ts';
@@ -9,40 +7,9 @@ import { collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import { planTrial } from './plan-trial.ts';
 import { promptsDigest } from './prompt-resources.ts';
+import { exampleTexts } from './rollout-example.ts';
 import { rolloutTranscript } from './rollout-transcript.ts';
 import type { SearchSession } from './search-session.ts';
-
-/**
- * Warns of prompts whose text is in no model call: rewriting them would have no effect. For a version, the changed text is
- * searched: an agent that formats its prompt only once continues to use the first version.
- */
-function warnOfUnusedPrompts(session: SearchSession, prompts: PromptSet, collected: readonly CollectedRollout[]): void {
-  const asked = collected.flatMap(({ spans }) =>
-    spans.flatMap((span) => JSON.stringify(modelCallFromSpan(span)?.request ?? '')),
-  );
-  for (const [name, prompt] of Object.entries(prompts)) {
-    const text = longestText(prompt, session.config.prompts[name]);
-    if (text.length < minCharacters || asked.some((request) => request.includes(text))) continue;
-    session.warnOnce(
-      `no model call has the text of the prompt "${name}": check that the agent formats it in each rollout, with \`definePrompt('${name}', …).format(…)\``,
-    );
-  }
-}
-
-/** Minimum length of the searched text: shorter texts may occur by chance or be changed by the agent. */
-const minCharacters = 6;
-
-/** The longest part of a template without placeholders, JSON-escaped. */
-function longestText(prompt: PromptTemplateResource, original: PromptTemplateResource | undefined): string {
-  const known = prompt.template === original?.template ? [] : partsOf(original?.template ?? '');
-  const parts = partsOf(prompt.template).filter((part) => !known.includes(part));
-  const longest = parts.reduce((one, other) => (other.length > one.length ? other : one), '');
-  return JSON.stringify(longest).slice(1, -1);
-}
-
-function partsOf(template: string): readonly string[] {
-  return template.split(/\{\w+\}|[{}\n]/).map((part) => part.trim());
-}
 
 /**
  * Runs the agent on tasks with a set of prompts, as rollouts in the store. Completed rollouts are not repeated.
@@ -75,16 +42,28 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
   });
   await assertModelResponds(session, collected);
   const tried = await Promise.all(
-    collected.map(async (one, place) => ({
-      task: trial.tasks[place] ?? 0,
-      reward: rolloutReward(one, config.reward),
-      transcript: rolloutTranscript(one, { failure: await failureOf(session, one) }),
-    })),
+    collected.map(async (one, place) => {
+      const reward = rolloutReward(one, config.reward);
+      return {
+        task: trial.tasks[place] ?? 0,
+        reward,
+        transcript: rolloutTranscript(one, { failure: await failureOf(session, one) }),
+        rolloutId: one.rollout.rolloutId,
+        ...(split === 'train' && one.rollout.status === 'succeeded' && reward !== null
+          ? { examples: exampleTexts(one, reward, { exampleOf: config.exampleOf, warn: session.warnOnce }) }
+          : {}),
+      };
+    }),
   );
-  if (split === 'train') return tried;
-  if (promptsDigest(prompts) === promptsDigest(config.prompts)) await assertComparable(session, collected, tried);
-  warnOfUnusedPrompts(session, prompts, collected);
+  const isInitial = promptsDigest(prompts) === promptsDigest(config.prompts);
+  if (split === 'validation' && isInitial) await assertComparable(session, collected, tried);
+  for (const name of session.promptUse.unused(trial, collected)) session.warnOnce(unusedText(name, config));
   return tried;
+}
+
+function unusedText(name: string, { searched }: SearchSession['config']): string {
+  const define = searched[name]?.kind === 'examples' ? 'defineExamples' : 'definePrompt';
+  return `no model call has the text of the prompt "${name}": check that the agent formats it in each rollout, with \`${define}('${name}', …).format(…)\``;
 }
 
 async function failureOf({ store }: SearchSession, collected: FinishedRollout): Promise<string | null> {

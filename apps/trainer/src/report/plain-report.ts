@@ -7,6 +7,7 @@ import type {
   TrainingEvent,
 } from '@agentlightning/core/protocol';
 import { imitationLoss } from '../evaluation/reward-metrics.ts';
+import { kindText } from '../prompt-search/prompt-diff.ts';
 import type { Report } from './report.ts';
 import { terminalText } from './terminal-text.ts';
 import { costText, percent, shortDuration } from './text-formats.ts';
@@ -131,14 +132,15 @@ function startedLine(event: StartedEvent): string {
 }
 
 function searchLine(event: StartedEvent, search: SearchStart): string {
-  const { validationTasks, prompts, optimizer, maxRollouts, maxOptimizerCalls, versions } = search;
+  const { validationTasks, prompts, kinds = {}, optimizer, maxRollouts, maxOptimizerCalls, versions } = search;
+  const named = prompts.map((name) => `${name}${kindText(kinds[name])}`);
   const limits = [
     ...(maxRollouts === null ? [] : [quantityText(maxRollouts, 'rollout')]),
-    ...(maxOptimizerCalls === null ? [] : [quantityText(maxOptimizerCalls, 'optimiser request')]),
+    ...(maxOptimizerCalls === null || optimizer === null ? [] : [quantityText(maxOptimizerCalls, 'optimiser request')]),
   ];
   return (
-    `Run ${event.runId}: ${event.algorithm} on "${event.name}", prompts ${prompts.join(', ')}; ${quantityText(event.trainTasks, 'training task')}, ` +
-    `${quantityText(validationTasks, 'validation task')}, ${event.heldOutTasks} held out; agent on ${event.model}, optimiser ${optimizer}` +
+    `Run ${event.runId}: ${event.algorithm} on "${event.name}", prompts ${named.join(', ')}; ${quantityText(event.trainTasks, 'training task')}, ` +
+    `${quantityText(validationTasks, 'validation task')}, ${event.heldOutTasks} held out; agent on ${event.model}${optimizer === null ? '' : `, optimiser ${optimizer}`}` +
     (limits.length === 0 ? '' : `; at most ${limits.join(' and ')}`) +
     (versions > 0 ? `; resuming with ${quantityText(versions, 'version')}` : '')
   );

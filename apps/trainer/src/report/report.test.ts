@@ -252,7 +252,7 @@ test('removes line breaks and control characters from untrusted text', () => {
     scoredTasks: 0,
     taskScores: [],
   });
-  const shown = diffLines(version('v0', 'plain'), version('v1', 'plain\n\u009b2Jgone')).join('\n');
+  const shown = diffLines(version('v0', 'plain'), version('v1', 'plain\n\u009b2Jgone'), {}).join('\n');
   expect(shown).toContain('\uFFFD2Jgone');
 });
 

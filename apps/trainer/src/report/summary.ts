@@ -6,7 +6,7 @@ import { conversationLines } from '../trace/conversation.ts';
 import { storeFlag } from './complete-commands.ts';
 import { constantResponseText } from './evaluation-text.ts';
 import { exceptionsText } from './plain-report.ts';
-import { diffLines, versionTable } from './prompts-report.ts';
+import { chosenExampleLines, diffLines, versionTable } from './prompts-report.ts';
 import { rewardCurve } from './reward-curve.ts';
 import { costText } from './rollout-text.ts';
 import { bar, percent, pValueText, relativePath, shortDuration } from './text-formats.ts';
@@ -161,14 +161,14 @@ function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome
     ...versionTable(shownVersions(versions, best), best).map((line) => `  ${line}`),
     ...(first === undefined || found === undefined || found === first
       ? ['', 'The search found no version better than the initial one.']
-      : ['', ...diffLines(first, found)]),
+      : ['', ...diffLines(first, found, outcome.kinds ?? {}), ...chosenExampleLines(found)]),
   ];
 }
 
 const searchEnds = {
   finished: 'is complete',
   budget: 'ended because another version would exceed the budget',
-  'no-new-version': 'ended because the optimiser model proposed no new version in its last 12 replies',
+  'no-new-version': 'ended because the last 12 replies of the optimiser model and draws of examples had no new version',
 } as const;
 
 /** What the optimiser model read and wrote. */

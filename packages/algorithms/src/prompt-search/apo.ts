@@ -3,14 +3,18 @@ import type {
   PromptSearch,
   PromptSearchContext,
   PromptSearchResult,
+  PromptSearchStanding,
   PromptSet,
+  TriedTask,
 } from '@agentlightning/core/algorithm';
+import { judgedPromptsSchema } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import { type ApoOptions, type ApoSettings, parseApoOptions } from './apo-options.ts';
-import { replyFormat } from './optimizer-replies.ts';
+import { ExamplePool, examplePoolSchema } from './example-pool.ts';
+import { criticismMessages, rewriteMessages, subjectOf } from './optimizer-messages.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
 import { type LimitedOptimizer, SearchBudget, spentSchema } from './search-budget.ts';
-import { judgedSchema, readState, writeState } from './search-state.ts';
+import { readState, writeState } from './search-state.ts';
 import { meanScore, randomForPosition, sampleTasks, transcriptsText } from './trials.ts';
 
 /**
@@ -44,9 +48,10 @@ const stateSchema = z.object({
   search: z.literal('apo'),
   round: z.int(),
   used: spentSchema,
-  beam: z.array(judgedSchema),
-  best: judgedSchema,
-  history: z.array(judgedSchema),
+  beam: z.array(judgedPromptsSchema),
+  best: judgedPromptsSchema,
+  history: z.array(judgedPromptsSchema),
+  examples: examplePoolSchema,
 });
 
 /** Maximum number of requests per version: criticism, rewriting, corrections. */
@@ -56,13 +61,15 @@ class Apo {
   readonly #context: PromptSearchContext;
   readonly #settings: ApoSettings;
   readonly #budget: SearchBudget;
+  readonly #examples: ExamplePool;
   #state: State | null;
 
   constructor(context: PromptSearchContext, settings: ApoSettings) {
     this.#context = context;
     this.#settings = settings;
     this.#state = context.saved === null ? null : readState(stateSchema, context.saved, 'apo');
-    this.#budget = new SearchBudget(context, settings, this.#state?.used ?? null);
+    this.#examples = new ExamplePool(context, this.#state?.examples ?? null);
+    this.#budget = new SearchBudget(context, settings, { used: this.#state?.used ?? null, examples: this.#examples });
   }
 
   async run(): Promise<PromptSearchResult> {
@@ -73,9 +80,8 @@ class Apo {
       state = await this.#round(state, branches);
       await this.#save(state);
     }
-    const { best, history } = state;
     const ended = this.#isDone(state) ? 'finished' : this.#budget.end;
-    return { best, history, ...this.#budget.used, ended };
+    return { ...this.#standing(state), ended };
   }
 
   #isDone({ round, best }: State): boolean {
@@ -83,8 +89,11 @@ class Apo {
   }
 
   async #save(state: State): Promise<void> {
-    const { best, history } = state;
-    await this.#context.save(writeState(state), { best, history, ...this.#budget.used });
+    await this.#context.save(writeState(state), this.#standing(state));
+  }
+
+  #standing({ best, history }: State): PromptSearchStanding {
+    return { best, history, ...this.#budget.used, exampleTasks: this.#examples.tasks };
   }
 
   async #begin(): Promise<State> {
@@ -92,7 +101,16 @@ class Apo {
     const origin = { version: 'v0', prompts: this.#context.initial, parents: [] };
     const best = await this.#judge(origin, { tasks: this.#allValidationTasks(), occasion: 'begin' });
     this.#context.onCandidate?.(best);
-    const state: State = { search: 'apo', round: 0, used: this.#budget.used, beam: [best], best, history: [best] };
+    const examples = this.#examples.state([best]);
+    const state: State = {
+      search: 'apo',
+      round: 0,
+      used: this.#budget.used,
+      beam: [best],
+      best,
+      history: [best],
+      examples,
+    };
     await this.#save(state);
     return state;
   }
@@ -100,7 +118,7 @@ class Apo {
   async #round(state: State, count: number): Promise<State> {
     const children = await this.#children(state, count);
     const random = randomForPosition(this.#context.seed, state.round, 1);
-    const tasks = sampleTasks(random, this.#settings.validationTasks, this.#context.validationTasks);
+    const tasks = sampleTasks(random, this.#settings.validationTasks, { from: this.#context.validationTasks });
     const occasion = `round-${state.round + 1}/compare`;
     const judged = await Promise.all([...state.beam, ...children].map((one) => this.#judge(one, { tasks, occasion })));
     for (const child of judged.slice(state.beam.length)) this.#context.onCandidate?.(child);
@@ -114,6 +132,7 @@ class Apo {
       beam,
       best,
       history: history.map((one) => (one.version === best.version ? best : one)),
+      examples: this.#examples.state(history),
     };
   }
 
@@ -127,46 +146,58 @@ class Apo {
   }
 
   async #children(state: State, count: number): Promise<readonly Unjudged[]> {
-    const names = Object.keys(this.#context.initial);
     const branches = Array.from({ length: count }, (_, branch) => branch);
     const occasions = branches.map((branch) => `round-${state.round + 1}/branch-${branch + 1}`);
-    const optimizers = this.#budget.optimizersFor(occasions, requestsPerVersion);
+    const isRewritten = (branch: number): boolean => !this.#examples.isExamples(this.#nameOf(state, branch));
+    const optimizers = this.#budget.optimizersFor(occasions, requestsPerVersion, isRewritten);
     const known = new Set(state.history.map(({ prompts }) => textOf(prompts)));
     const isKnown = (prompts: PromptSet): boolean => known.has(textOf(prompts));
     const made = await Promise.all(
       branches.map(async (branch) => {
         // In a beam that is not full yet, some members have more branches.
         const parent = state.beam[branch % state.beam.length];
-        const name = names[(state.round + Math.floor(branch / state.beam.length)) % names.length];
+        const name = this.#nameOf(state, branch);
         const optimizer = optimizers[branch];
         const occasion = occasions[branch];
-        if (parent === undefined || name === undefined || optimizer === undefined || occasion === undefined)
-          return null;
+        if (parent === undefined || optimizer === undefined || occasion === undefined) return null;
         const random = randomForPosition(this.#context.seed, state.round, 0, branch);
-        const tasks = sampleTasks(random, this.#settings.criticismTasks, this.#context.trainTasks);
-        const prompts = await this.#rewritten(parent.prompts, { name, occasion, tasks, optimizer, isKnown });
-        return prompts === null ? null : { prompts, parents: [parent.version] };
+        const tasks = sampleTasks(random, this.#settings.criticismTasks, { from: this.#context.trainTasks });
+        const tried = await this.#budget.try({ prompts: parent.prompts, split: 'train', tasks, occasion });
+        const prompts = isRewritten(branch)
+          ? await this.#rewritten(parent.prompts, { name, tried, optimizer, isKnown })
+          : null;
+        return { name, parent, prompts, random, tried };
       }),
     );
-    return made
-      .filter((child) => child !== null)
-      .filter(({ prompts }) => {
-        // Branches may return equal prompts, which are evaluated once.
-        const isNew = !known.has(textOf(prompts));
-        known.add(textOf(prompts));
-        return isNew;
-      })
-      .map((child, index) => ({ ...child, version: `v${state.history.length + index}` }));
+    // In the order of the branches, which run concurrently.
+    for (const one of made) this.#examples.add(one?.tried ?? []);
+    const children: Unjudged[] = [];
+    for (const one of made) {
+      if (one === null) continue;
+      const { name, parent, random } = one;
+      const prompts = this.#examples.isExamples(name)
+        ? this.#examples.draw({ prompts: parent.prompts, name, random, excluded: [], isKnown })
+        : one.prompts;
+      // Branches may return equal prompts, which are evaluated once.
+      if (prompts === null || isKnown(prompts)) continue;
+      known.add(textOf(prompts));
+      children.push({ prompts, parents: [parent.version], version: `v${state.history.length + children.length}` });
+    }
+    return children;
   }
 
-  async #rewritten(prompts: PromptSet, branch: Branch): Promise<PromptSet | null> {
-    const { name, occasion, tasks, optimizer, isKnown } = branch;
+  /** The prompts are changed in turn. */
+  #nameOf({ round, beam }: State, branch: number): string {
+    const names = Object.keys(this.#context.initial);
+    return names[(round + Math.floor(branch / beam.length)) % names.length] ?? '';
+  }
+
+  async #rewritten(prompts: PromptSet, { name, tried, optimizer, isKnown }: Branch): Promise<PromptSet | null> {
     const { temperature } = this.#settings;
-    const tried = await this.#budget.try({ prompts, split: 'train', tasks, occasion });
-    const prompt = prompts[name]?.template ?? '';
-    const criticism = await optimizer.complete(criticismMessages(name, prompt, transcriptsText(tried)), temperature);
+    const subject = subjectOf(this.#context, name, prompts);
+    const criticism = await optimizer.complete(criticismMessages(subject, transcriptsText(tried)), temperature);
     if (criticism === null) return null;
-    const messages = rewriteMessages(name, prompt, criticism);
+    const messages = rewriteMessages(subject, criticism);
     return await rewritePrompt(optimizer, { prompts, name, messages, temperature, isKnown });
   }
 
@@ -179,19 +210,25 @@ class Apo {
     const taskScores = Array.from({ length: this.#context.validationTasks }, (): number | null => null);
     for (const { task, reward } of tried) taskScores[task] = reward;
     const scoredTasks = taskScores.filter((score) => score !== null).length;
-    return { version, prompts, parents, score: meanScore(taskScores), scoredTasks, taskScores };
+    const score = meanScore(taskScores);
+    return { version, prompts, parents, score, scoredTasks, taskScores, ...this.#examples.chosenIn(prompts) };
   }
 
   /** The number of branches in the next round: the last one has fewer, so that the budget is used up. */
-  #affordableBranches({ beam }: State): number {
+  #affordableBranches(state: State): number {
+    const { beam } = state;
     const { beamWidth, branchFactor, criticismTasks, validationTasks } = this.#settings;
     const { trainTasks, validationTasks: all } = this.#context;
     return this.#budget.affordableBranches(beamWidth * branchFactor, (branches) => {
       const compared = (beam.length + branches) * Math.min(validationTasks, all);
       return {
         rollouts: branches * Math.min(criticismTasks, trainTasks) + compared + all,
-        // Two requests are the minimum for a new version; corrections use the remaining budget.
-        optimizerCalls: branches * 2,
+        // Two requests are the minimum for a rewritten version; corrections use the remaining budget.
+        optimizerCalls:
+          2 *
+          Array.from({ length: branches }, (_, branch) => this.#nameOf(state, branch)).filter(
+            (name) => !this.#examples.isExamples(name),
+          ).length,
       };
     });
   }
@@ -205,9 +242,8 @@ class Apo {
 interface Branch {
   /** The prompt to rewrite. */
   readonly name: string;
-  readonly occasion: string;
-  /** The training tasks whose transcripts are criticised. */
-  readonly tasks: readonly number[];
+  /** The rollouts whose transcripts are criticised. */
+  readonly tried: readonly TriedTask[];
   readonly optimizer: LimitedOptimizer;
   readonly isKnown: (prompts: PromptSet) => boolean;
 }
@@ -222,36 +258,4 @@ function textOf(prompts: PromptSet): string {
 /** Descending by score; versions without a score last. */
 function byScore(one: JudgedPrompts, other: JudgedPrompts): number {
   return (other.score ?? Number.NEGATIVE_INFINITY) - (one.score ?? Number.NEGATIVE_INFINITY) || 0;
-}
-
-function criticismMessages(
-  name: string,
-  prompt: string,
-  transcripts: string,
-): { role: 'system' | 'user'; content: string }[] {
-  return [
-    {
-      role: 'system',
-      content:
-        'You find out why an AI agent does badly. You look at its prompt and at what it did, and say what in the prompt is to blame.',
-    },
-    {
-      role: 'user',
-      content: `The prompt "${name}":\n\n${prompt}\n\nWhat the agent did with it:\n\n${transcripts}\n\nSay in a few sentences what is missing in the prompt or wrong with it, the most harmful first. Say what to change, and do not rewrite it yet.`,
-    },
-  ];
-}
-
-function rewriteMessages(
-  name: string,
-  prompt: string,
-  criticism: string,
-): { role: 'system' | 'user'; content: string }[] {
-  return [
-    { role: 'system', content: 'You rewrite prompts of AI agents so that the agents do better.' },
-    {
-      role: 'user',
-      content: `The prompt "${name}":\n\n${prompt}\n\nWhat is wrong with it:\n\n${criticism}\n\nRewrite it.\n${replyFormat}`,
-    },
-  ];
 }

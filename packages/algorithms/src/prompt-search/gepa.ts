@@ -1,15 +1,17 @@
 import type {
   JudgedPrompts,
-  OptimizerMessage,
   PromptSearch,
   PromptSearchContext,
   PromptSearchResult,
   PromptSearchStanding,
   PromptSet,
+  TriedTask,
 } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
+import type { SeededRandom } from '../base/seeded-random.ts';
+import { ExamplePool, examplePoolSchema } from './example-pool.ts';
 import { type GepaOptions, type GepaSettings, parseGepaOptions } from './gepa-options.ts';
-import { replyFormat } from './optimizer-replies.ts';
+import { reflectionMessages, subjectOf } from './optimizer-messages.ts';
 import { paretoFront } from './pareto-front.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
 import { type LimitedOptimizer, SearchBudget, spentSchema } from './search-budget.ts';
@@ -91,12 +93,14 @@ const stateSchema = z.object({
   ),
   /** Pairs of versions for which a merge was attempted. */
   crossed: z.array(z.string()),
+  examples: examplePoolSchema,
 });
 
 class Gepa {
   readonly #context: PromptSearchContext;
   readonly #settings: GepaSettings;
   readonly #budget: SearchBudget;
+  readonly #examples: ExamplePool;
   readonly #pool: Member[] = [];
   readonly #crossed: Set<string>;
   #iteration = 0;
@@ -108,7 +112,8 @@ class Gepa {
     this.#pool.push(...(saved?.pool ?? []));
     this.#iteration = saved?.iteration ?? 0;
     this.#crossed = new Set(saved?.crossed);
-    this.#budget = new SearchBudget(context, settings, saved?.used ?? null);
+    this.#examples = new ExamplePool(context, saved?.examples ?? null);
+    this.#budget = new SearchBudget(context, settings, { used: saved?.used ?? null, examples: this.#examples });
   }
 
   async run(): Promise<PromptSearchResult> {
@@ -138,36 +143,78 @@ class Gepa {
 
   async #reflect(proposals: number): Promise<void> {
     const front = paretoFront(this.#pool);
-    const names = Object.keys(this.#context.initial);
     const places = Array.from({ length: proposals }, (_, proposal) => proposal);
     const occasions = places.map((proposal) => `iteration-${this.#iteration + 1}/proposal-${proposal + 1}`);
-    const optimizers = this.#budget.optimizersFor(occasions, 1 + corrections);
-    const accepted = await Promise.all(
+    const isRewritten = (proposal: number): boolean => !this.#examples.isExamples(this.#nameOf(proposal));
+    const optimizers = this.#budget.optimizersFor(occasions, 1 + corrections, isRewritten);
+    const made = await Promise.all(
       occasions.map(async (occasion, proposal) => {
         const random = randomForPosition(this.#context.seed, this.#iteration, proposal);
         const parent = sampleWeighted(random, front, ({ tasks }) => tasks)?.member ?? null;
-        const name = names[(this.#iteration * this.#settings.proposals + proposal) % names.length];
+        const name = this.#nameOf(proposal);
         const optimizer = optimizers[proposal];
-        if (parent === null || name === undefined || optimizer === undefined) return null;
-        const tasks = sampleTasks(random, this.#settings.reflectionTasks, this.#context.trainTasks);
-        const prompts = await this.#improved(parent.prompts, { name, occasion, tasks, optimizer });
-        return prompts === null ? null : { prompts, parents: [parent.version], occasion };
+        if (parent === null || optimizer === undefined) return null;
+        const tasks = this.#comparedTasks(random, { name, prompts: parent.prompts });
+        const { prompts, tried } = await this.#improved(parent.prompts, { name, occasion, tasks, optimizer, random });
+        return { child: prompts === null ? null : { prompts, parents: [parent.version], occasion }, tried };
       }),
     );
-    for (const child of accepted) if (child !== null) await this.#join(child);
+    // In the order of the proposals, which run concurrently.
+    for (const one of made) this.#examples.add(one?.tried ?? []);
+    for (const one of made) if (one?.child != null) await this.#join(one.child);
   }
 
-  /** The rewritten prompts; null unless they score higher than their parent on the same tasks. */
-  async #improved(prompts: PromptSet, { name, occasion, tasks, optimizer }: Proposal): Promise<PromptSet | null> {
-    const tried = { split: 'train', tasks } as const;
-    const before = await this.#budget.try({ ...tried, prompts, occasion: `${occasion}/before` });
-    const messages = reflectionMessages(name, prompts[name]?.template ?? '', transcriptsText(before));
-    const { temperature } = this.#settings;
+  /** The prompts are changed in turn. */
+  #nameOf(proposal: number): string {
+    const names = Object.keys(this.#context.initial);
+    return names[(this.#iteration * this.#settings.proposals + proposal) % names.length] ?? '';
+  }
+
+  /** Training tasks of which the parent has no example. For new examples, at most half of all: the others are drawn from. */
+  #comparedTasks(
+    random: SeededRandom,
+    { name, prompts }: { readonly name: string; readonly prompts: PromptSet },
+  ): readonly number[] {
+    const { trainTasks } = this.#context;
+    const { reflectionTasks } = this.#settings;
+    const most = this.#examples.isExamples(name) ? Math.max(1, Math.floor(trainTasks / 2)) : reflectionTasks;
+    return sampleTasks(random, Math.min(reflectionTasks, most), {
+      from: trainTasks,
+      avoided: this.#examples.tasksIn(prompts),
+    });
+  }
+
+  /** The changed prompts; null unless they score higher than their parent on the same tasks. */
+  async #improved(prompts: PromptSet, proposal: Proposal): Promise<Improvement> {
+    const { name, occasion, tasks, random } = proposal;
     const isKnown = (version: PromptSet): boolean => this.#isKnown(version);
-    const rewritten = await rewritePrompt(optimizer, { prompts, name, messages, temperature, isKnown });
-    if (rewritten === null || this.#budget.isStopped) return null;
-    const after = await this.#budget.try({ ...tried, prompts: rewritten, occasion: `${occasion}/after` });
-    return (meanReward(after) ?? -Infinity) > (meanReward(before) ?? -Infinity) ? rewritten : null;
+    const isExamples = this.#examples.isExamples(name);
+    // Before the rollouts, so that it does not depend on the order in which they end.
+    const drawn = isExamples ? this.#examples.draw({ prompts, name, random, excluded: tasks, isKnown }) : null;
+    const trial = { split: 'train', tasks } as const;
+    const before = await this.#budget.try({ ...trial, prompts, occasion: `${occasion}/before` });
+    const changed = isExamples ? drawn : await this.#rewritten(prompts, { proposal, before, isKnown });
+    if (changed === null || this.#budget.isStopped) return { prompts: null, tried: before };
+    const after = await this.#budget.try({ ...trial, prompts: changed, occasion: `${occasion}/after` });
+    const isBetter = (meanReward(after) ?? -Infinity) > (meanReward(before) ?? -Infinity);
+    return { prompts: isBetter ? changed : null, tried: [...before, ...after] };
+  }
+
+  async #rewritten(
+    prompts: PromptSet,
+    {
+      proposal: { name, optimizer },
+      before,
+      isKnown,
+    }: {
+      readonly proposal: Proposal;
+      readonly before: readonly TriedTask[];
+      readonly isKnown: (version: PromptSet) => boolean;
+    },
+  ): Promise<PromptSet | null> {
+    const messages = reflectionMessages(subjectOf(this.#context, name, prompts), transcriptsText(before));
+    const { temperature } = this.#settings;
+    return await rewritePrompt(optimizer, { prompts, name, messages, temperature, isKnown });
   }
 
   /** Merges two members of the front that have a common ancestor and changed different prompts since. */
@@ -200,7 +247,7 @@ class Gepa {
     if ((meanScore(scores) ?? -Infinity) < floor) return;
     const member = { version: `v${this.#pool.length}`, prompts, parents, scores };
     this.#pool.push(member);
-    this.#context.onCandidate?.(judged(member));
+    this.#context.onCandidate?.(this.#judged(member));
   }
 
   #commonAncestor(one: Member, other: Member): Member | null {
@@ -232,17 +279,25 @@ class Gepa {
     const { proposals: most, reflectionTasks } = this.#settings;
     const { trainTasks, validationTasks } = this.#context;
     const each = 2 * Math.min(reflectionTasks, trainTasks) + validationTasks;
-    // One request is the minimum for a new version; corrections use the remaining budget.
+    // One request is the minimum for a rewritten version; corrections use the remaining budget.
     return this.#budget.affordableBranches(most, (proposals) => ({
       rollouts: proposals * each,
-      optimizerCalls: proposals,
+      optimizerCalls: Array.from({ length: proposals }, (_, proposal) => this.#nameOf(proposal)).filter(
+        (name) => !this.#examples.isExamples(name),
+      ).length,
     }));
   }
 
   #standing(): PromptSearchStanding {
-    const history = this.#pool.map(judged);
+    const history = this.#pool.map((member) => this.#judged(member));
     const best = history.reduce((one, other) => ((other.score ?? -Infinity) > (one.score ?? -Infinity) ? other : one));
-    return { best, history, ...this.#budget.used };
+    return { best, history, ...this.#budget.used, exampleTasks: this.#examples.tasks };
+  }
+
+  #judged({ version, prompts, parents, scores }: Member): JudgedPrompts {
+    const scoredTasks = scores.filter((score) => score !== null).length;
+    const judged = { version, prompts, parents, score: meanScore(scores), scoredTasks, taskScores: scores };
+    return { ...judged, ...this.#examples.chosenIn(prompts) };
   }
 
   async #save(): Promise<void> {
@@ -252,6 +307,7 @@ class Gepa {
       used: this.#budget.used,
       pool: this.#pool,
       crossed: [...this.#crossed],
+      examples: this.#examples.state(this.#pool),
     };
     await this.#context.save(writeState(state), this.#standing());
   }
@@ -266,29 +322,17 @@ interface Candidate extends Pick<Member, 'prompts' | 'parents'> {
 
 /** Inputs of a new version. */
 interface Proposal {
-  /** The prompt to rewrite. */
+  /** The prompt to change. */
   readonly name: string;
   readonly occasion: string;
   /** The training tasks on which it is compared with its parent. */
   readonly tasks: readonly number[];
   readonly optimizer: LimitedOptimizer;
+  readonly random: SeededRandom;
 }
 
-function judged({ version, prompts, parents, scores }: Member): JudgedPrompts {
-  const scoredTasks = scores.filter((score) => score !== null).length;
-  return { version, prompts, parents, score: meanScore(scores), scoredTasks, taskScores: scores };
-}
-
-function reflectionMessages(name: string, prompt: string, transcripts: string): readonly OptimizerMessage[] {
-  return [
-    {
-      role: 'system',
-      content:
-        'You improve the prompts of AI agents. You read what an agent did, learn from it, and write that into its prompt.',
-    },
-    {
-      role: 'user',
-      content: `The prompt "${name}":\n\n${prompt}\n\nWhat the agent did with it, and how it was judged:\n\n${transcripts}\n\nFind out what the tasks ask for, what went wrong and what worked. Write a new prompt that has what is needed to do such tasks well: facts about the domain, rules, a way to go about it.\n${replyFormat}`,
-    },
-  ];
+/** A better version, if there is one, and all rollouts on training tasks. */
+interface Improvement {
+  readonly prompts: PromptSet | null;
+  readonly tried: readonly TriedTask[];
 }

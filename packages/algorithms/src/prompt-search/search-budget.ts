@@ -7,6 +7,7 @@ import type {
   TriedTask,
 } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
+import type { ExamplePool } from './example-pool.ts';
 
 /** Used part of a budget. */
 export interface UsedBudget {
@@ -42,6 +43,7 @@ export class SearchBudget {
   readonly #maxRollouts: number;
   readonly #maxCalls: number;
   readonly #guidance: string;
+  readonly #examples: ExamplePool;
   #rollouts: number;
   #calls: number;
   #unusable: number;
@@ -49,9 +51,14 @@ export class SearchBudget {
   #lastFault = '';
   #repeatedInARow = 0;
 
-  /** @param used - the part used before a restart; null for a new search */
-  constructor(context: PromptSearchContext, limits: SearchLimits, used: SpentBudget | null) {
+  /** @param past - the part used before a restart, null for a new search, and the examples found so far */
+  constructor(
+    context: PromptSearchContext,
+    limits: SearchLimits,
+    { used, examples }: { readonly used: SpentBudget | null; readonly examples: ExamplePool },
+  ) {
     this.#context = context;
+    this.#examples = examples;
     this.#maxRollouts = limits.maxRollouts ?? Number.MAX_SAFE_INTEGER;
     this.#guidance = limits.guidance;
     this.#maxCalls = limits.maxOptimizerCalls ?? Number.MAX_SAFE_INTEGER;
@@ -74,9 +81,11 @@ export class SearchBudget {
     return this.hasNoNewVersion ? 'no-new-version' : 'budget';
   }
 
-  /** Whether the optimiser model has only repeated prompts for too long. */
+  /** Whether neither the optimiser model nor the examples had a new version for too long. */
   get hasNoNewVersion(): boolean {
-    return this.#repeatedInARow >= maxFruitlessInARow;
+    const isDrawn = (name: string): boolean => this.#examples.isExamples(name);
+    const names = Object.keys(this.#context.initial);
+    return (this.#isRepeating() || names.every(isDrawn)) && (this.#examples.isExhausted || !names.some(isDrawn));
   }
 
   /**
@@ -121,10 +130,16 @@ export class SearchBudget {
    * Divides the remaining requests evenly among concurrent branches.
    *
    * @param most - maximum number of requests per branch
+   * @param isUsed - whether a branch sends requests, by its position
    */
-  optimizersFor(occasions: readonly string[], most: number): readonly LimitedOptimizer[] {
-    const each = Math.min(most, Math.floor((this.#maxCalls - this.#calls) / occasions.length));
-    return occasions.map((occasion) => {
+  optimizersFor(
+    occasions: readonly string[],
+    most: number,
+    isUsed: (branch: number) => boolean,
+  ): readonly LimitedOptimizer[] {
+    const users = occasions.filter((_, branch) => isUsed(branch)).length;
+    const each = users === 0 ? 0 : Math.min(most, Math.floor((this.#maxCalls - this.#calls) / users));
+    return occasions.map((occasion, branch) => {
       const complete = async (
         messages: readonly OptimizerMessage[],
         request: { occasion: string; temperature: number },
@@ -133,8 +148,8 @@ export class SearchBudget {
         return await this.#context.complete(withGuidance(messages, this.#guidance), request);
       };
       const onReply = (judgement: ReplyJudgement): void => this.#judged(judgement);
-      const isEnded = (): boolean => this.#isUnusable() || this.hasNoNewVersion;
-      return new LimitedOptimizer({ complete, occasion, left: each, onReply, isEnded });
+      const isEnded = (): boolean => this.#isUnusable() || this.#isRepeating();
+      return new LimitedOptimizer({ complete, occasion, left: isUsed(branch) ? each : 0, onReply, isEnded });
     });
   }
 
@@ -147,6 +162,11 @@ export class SearchBudget {
     this.#unusable += 1;
     this.#unusableInARow += 1;
     this.#lastFault = fault;
+  }
+
+  /** Whether the optimiser model has only repeated prompts for too long. */
+  #isRepeating(): boolean {
+    return this.#repeatedInARow >= maxFruitlessInARow;
   }
 
   #isUnusable(): boolean {

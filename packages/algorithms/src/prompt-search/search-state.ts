@@ -1,5 +1,5 @@
 import type { JsonObject, PromptTemplateResource } from '@agentlightning/core';
-import type { JudgedPrompts, PromptSet } from '@agentlightning/core/algorithm';
+import type { PromptSet } from '@agentlightning/core/algorithm';
 import { parse } from '@agentlightning/core/internal';
 import { z } from 'zod';
 
@@ -12,16 +12,6 @@ export const promptSetSchema: z.ZodType<PromptSet> = z.record(
     engine: z.enum(['f-string', 'jinja', 'poml']),
   }) satisfies z.ZodType<PromptTemplateResource>,
 );
-
-/** Validates an evaluated set of prompts in a saved search. */
-export const judgedSchema: z.ZodType<JudgedPrompts> = z.object({
-  version: z.string(),
-  prompts: promptSetSchema,
-  parents: z.array(z.string()),
-  score: z.number().nullable(),
-  scoredTasks: z.int(),
-  taskScores: z.array(z.number().nullable()),
-});
 
 /**
  * Validates the saved state of a search.

@@ -28,10 +28,24 @@ export function randomForPosition(seed: number, ...position: readonly number[]):
   return seededRandom(position.reduce((mixed, part) => Math.imul(mixed ^ (part + 0x9e37), 0x85eb_ca6b), seed | 0));
 }
 
-/** `count` different numbers from 0 to `from - 1`; all of them when `count` is at least `from`. */
-export function sampleTasks(random: SeededRandom, count: number, from: number): readonly number[] {
+/** The tasks of a sample. */
+export interface TaskSampling {
+  /** Number of tasks of the split. */
+  readonly from: number;
+  /** Tasks that are not drawn while enough others exist. @default none */
+  readonly avoided?: ReadonlySet<number>;
+}
+
+/** `count` different task indices from 0 to `from - 1`; all of them when `count` is at least `from`. */
+export function sampleTasks(
+  random: SeededRandom,
+  count: number,
+  { from, avoided = new Set() }: TaskSampling,
+): readonly number[] {
   const all = Array.from({ length: from }, (_, task) => task);
-  return count >= from ? all : shuffled(all, random).slice(0, count);
+  if (count >= from) return all;
+  const others = all.filter((task) => !avoided.has(task));
+  return shuffled(others.length < count ? all : others, random).slice(0, count);
 }
 
 /** Selects an item with probability proportional to its weight. */

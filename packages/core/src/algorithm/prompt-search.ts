@@ -4,6 +4,27 @@ import type { PromptTemplateResource } from '../store/resource.ts';
 /** The prompts of an agent, by name. */
 export type PromptSet = Readonly<Record<string, PromptTemplateResource>>;
 
+/**
+ * The kind of a prompt: a text that the optimiser model rewrites (`instruction`), the description of a tool, which it rewrites
+ * too (`tool`), or examples, which are drawn from good training rollouts (`examples`).
+ */
+export type PromptKind = 'instruction' | 'tool' | 'examples';
+
+/** All kinds of prompts. */
+export const promptKinds: readonly ['instruction', 'tool', 'examples'] = ['instruction', 'tool', 'examples'];
+
+/** The maximum number of examples in a prompt of kind `examples`. */
+export const maxExamples = 32;
+
+/** How a search changes a prompt. */
+export type SearchedPrompt =
+  | { readonly kind: Exclude<PromptKind, 'examples'> }
+  | {
+      readonly kind: 'examples';
+      /** Maximum number of examples. */
+      readonly count: number;
+    };
+
 /** A request to run the agent on tasks with a set of prompts. */
 export interface PromptTrial {
   /** The prompts to evaluate. */
@@ -27,6 +48,23 @@ export interface TriedTask {
   readonly reward: number | null;
   /** Transcript for the optimiser model: task, conversation, tool calls, reward. */
   readonly transcript: string;
+  /**
+   * Text of the rollout as an example, by prompt of kind `examples`, for training tasks; without prompts for which it is not
+   * usable. @default none
+   */
+  readonly examples?: Readonly<Record<string, string>>;
+  /** Id of the rollout, by which a version names the rollouts of its examples. @default none */
+  readonly rolloutId?: string;
+}
+
+/** A rollout that is an example in a prompt. */
+export interface ChosenExample {
+  /** Index of the training task. */
+  readonly task: number;
+  /** Its reward. */
+  readonly reward: number;
+  /** Null when {@link TriedTask.rolloutId} is not given. */
+  readonly rolloutId: string | null;
 }
 
 /** A message to the optimiser model. */
@@ -49,6 +87,8 @@ export interface OptimizerRequest {
 export interface PromptSearchContext {
   /** The initial prompts; at least one. */
   readonly initial: PromptSet;
+  /** How each prompt is changed, by name. @default { kind: 'instruction' } */
+  readonly searched?: Readonly<Record<string, SearchedPrompt>>;
   /** Number of training tasks. */
   readonly trainTasks: number;
   /** Number of validation tasks, by which candidates are selected. */
@@ -83,6 +123,8 @@ export interface JudgedPrompts {
   readonly scoredTasks: number;
   /** Reward of each validation task, in order; null when it was not run or has no reward. */
   readonly taskScores: readonly (number | null)[];
+  /** The rollouts of its examples in order, by prompt of kind `examples`. @default none */
+  readonly examples?: Readonly<Record<string, readonly ChosenExample[]>>;
 }
 
 /** Candidates and cost of a search so far. */
@@ -97,11 +139,19 @@ export interface PromptSearchStanding {
   readonly optimizerCalls: number;
   /** Number of replies of the optimiser model without a valid prompt, across restarts. @default not counted */
   readonly unusableReplies?: number;
+  /**
+   * Number of training tasks with a rollout that can be an example, by prompt of kind `examples`: its text is usable, and its
+   * reward higher than the lowest. @default not counted
+   */
+  readonly exampleTasks?: Readonly<Record<string, number>>;
 }
 
 /** Result of a search. */
 export interface PromptSearchResult extends PromptSearchStanding {
-  /** Why the search ended; `no-new-version`: the optimiser model proposed only known prompts. */
+  /**
+   * Why the search ended; `no-new-version`: the optimiser model proposed only known prompts, and good rollouts gave only known
+   * examples.
+   */
   readonly ended: 'finished' | 'budget' | 'no-new-version' | 'stopped';
 }
 

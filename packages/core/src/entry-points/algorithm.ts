@@ -16,9 +16,11 @@ export type {
 } from '../algorithm/algorithm.ts';
 export type { AttemptTraining, CallTraining, TrainingExclusion } from '../algorithm/attempt-training.ts';
 export type {
+  ChosenExample,
   JudgedPrompts,
   OptimizerMessage,
   OptimizerRequest,
+  PromptKind,
   PromptSearch,
   PromptSearchBudget,
   PromptSearchContext,
@@ -26,6 +28,7 @@ export type {
   PromptSearchStanding,
   PromptSet,
   PromptTrial,
+  SearchedPrompt,
   TriedTask,
 } from '../algorithm/prompt-search.ts';
 export type {

@@ -41,6 +41,7 @@ export { toolCallAttributes } from '../adapter/responses/tool-call-attributes.ts
 export { quietly, tryInstrument, warnOnce } from '../adapter/shared-instrumentation.ts';
 export { withMembers } from '../adapter/tap-generator.ts';
 export { tapResponse } from '../adapter/tap-stream.ts';
+export { maxExamples, promptKinds } from '../algorithm/prompt-search.ts';
 export type { RecordedTraining, TrainingSpanFields, TrainingStep } from '../algorithm/training-span.ts';
 export { trainingFromSpan, trainingToSpan } from '../algorithm/training-span.ts';
 export type { AgentLightningErrorOptions } from '../base/agent-lightning-error.ts';
@@ -129,7 +130,7 @@ export { agentPathOf } from '../tracing/agent-path.ts';
 export { toRewards } from '../tracing/emit-reward.ts';
 export type { PromptArguments, TemplateVariables } from '../tracing/prompt.ts';
 export type { PromptValue } from '../tracing/prompt-template.ts';
-export { formatPrompt, promptVariables, strayBrace } from '../tracing/prompt-template.ts';
+export { escapeBraces, formatPrompt, promptVariables, strayBrace } from '../tracing/prompt-template.ts';
 export { rolloutStorage } from '../tracing/rollout-context.ts';
 export type { TracerOptions } from '../tracing/rollout-tracer.ts';
 export { createTracer } from '../tracing/rollout-tracer.ts';

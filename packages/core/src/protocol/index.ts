@@ -108,6 +108,7 @@ export {
   evaluationSummarySchema,
   type FailedEvent,
   failedEventSchema,
+  judgedPromptsSchema,
   type PausedEvent,
   type RunEvent,
   runEventSchema,

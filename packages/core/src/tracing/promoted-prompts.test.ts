@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
 import type { JsonValue } from '../base/json.ts';
 import type { Run } from '../store/run.ts';
+import { defineExamples } from './example-prompt.ts';
 import { loadPrompts } from './promoted-prompts.ts';
 import { definePrompt } from './prompt.ts';
 import { withRollout } from './rollout-context.ts';
@@ -104,6 +105,20 @@ test('a promoted text with other variables, and one in a rollout, is not used', 
     signal: new AbortController().signal,
   };
   expect(withRollout(rollout, rendered)).toBe('Code: Why?');
+});
+
+test('promoted descriptions of tools and examples are used', async () => {
+  const file = path.join(folder, 'kinds.json');
+  const tracking = definePrompt('track', 'Finds a parcel.', { kind: 'tool' });
+  const examples = defineExamples('shots', { example: ({ response }) => response });
+  const prompts = {
+    track: { kind: 'tool', template: 'Finds a parcel by its number.', variables: [] },
+    shots: { kind: 'examples', template: 'Q: {{"a": 1}}\nA: yes', variables: [] },
+  };
+  writeFileSync(file, JSON.stringify({ best: 'v3', prompts }));
+  using loaded = await loadPrompts(file);
+  expect(loaded.version).toBe('v3');
+  expect([tracking.format(), examples.format()]).toEqual(['Finds a parcel by its number.', 'Q: {"a": 1}\nA: yes']);
 });
 
 test('disposed prompts give way to the text in the code', async () => {

@@ -39,6 +39,11 @@ export function strayBrace(template: string): number | null {
   return place < 0 ? null : place;
 }
 
+/** The f-string template that renders as `text`: its braces are doubled. */
+export function escapeBraces(text: string): string {
+  return text.replace(/[{}]/g, '$&$&');
+}
+
 /**
  * Renders a template: `{name}` of an f-string, where `{{` and `}}` are braces; `{{ name }}` of Jinja, without filters
  * and blocks.

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { PromptTemplateResource } from '../store/resource.ts';
+import { defineExamples } from './example-prompt.ts';
 import { definePrompt, type TemplateVariables } from './prompt.ts';
-import { formatPrompt, promptVariables, strayBrace } from './prompt-template.ts';
+import { escapeBraces, formatPrompt, promptVariables, strayBrace } from './prompt-template.ts';
 import { type RolloutContext, withRollout } from './rollout-context.ts';
 
 function fString(template: string): PromptTemplateResource {
@@ -65,6 +66,34 @@ describe('named prompt', () => {
     expect(() => definePrompt('json', 'Reply {"a": {n}}')).toThrow(/single brace near .*write \{\{ or \}\}/);
     expect(() => definePrompt('my prompt', 'x')).toThrow(/"my prompt"/);
     expect(definePrompt('json', 'Reply {{"a": {n}}}').format({ n: 1 })).toBe('Reply {"a": 1}');
+  });
+});
+
+describe('kinds of prompts', () => {
+  const examples = defineExamples<{ ticket: string }>('shots', {
+    example: ({ task, response }) => `Ticket: ${task.ticket}\nQueue: ${response}`,
+  });
+
+  test('a prompt is an instruction unless it is the description of a tool', () => {
+    expect(definePrompt('plain', 'Be kind.').kind).toBe('instruction');
+    const tracking = definePrompt('track', 'Finds a {thing}.', { kind: 'tool' });
+    expectTypeOf(tracking.variables).toEqualTypeOf<readonly 'thing'[]>();
+    const rollout = rolloutWith({ track: fString('Finds the {thing} by its number.') });
+    expect([tracking.kind, tracking.format({ thing: 'parcel' })]).toEqual(['tool', 'Finds a parcel.']);
+    expect(withRollout(rollout, () => tracking.format({ thing: 'parcel' }))).toBe('Finds the parcel by its number.');
+  });
+
+  test('examples are empty until a rollout has some, whatever characters these contain', () => {
+    expect([examples.kind, examples.count, examples.format()]).toEqual(['examples', 4, '']);
+    const rolled = { task: { ticket: 'Where is {it}?' }, reward: 1, response: 'shipping', toolCalls: [] };
+    const text = examples.example(rolled);
+    const rollout = rolloutWith({ shots: fString(escapeBraces(text)) });
+    expect(withRollout(rollout, () => examples.format())).toBe('Ticket: Where is {it}?\nQueue: shipping');
+  });
+
+  test.each([0, 2.5, 33, Number.NaN])('examples reject the count %d', (count) => {
+    const example = (): string => '';
+    expect(() => defineExamples('shots', { example, count })).toThrow(/"shots".*count: must be a whole number/s);
   });
 });
 

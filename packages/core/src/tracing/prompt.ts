@@ -1,3 +1,4 @@
+import type { PromptKind } from '../algorithm/prompt-search.ts';
 import { ValidationError } from '../base/agent-lightning-error.ts';
 import type { PromptTemplateResource } from '../store/resource.ts';
 import { promotedPrompt } from './promoted-prompts.ts';
@@ -34,6 +35,8 @@ export type PromptArguments<TVariable extends string> = [TVariable] extends [nev
 export interface Prompt<TVariable extends string = string> {
   /** Name of the prompt. */
   readonly name: string;
+  /** How a search changes it. */
+  readonly kind: PromptKind;
   /** The default template; a rollout can override it. */
   readonly template: string;
   /** Names of the variables, in alphabetical order. */
@@ -49,6 +52,17 @@ export interface Prompt<TVariable extends string = string> {
    * @throws ValidationError when a variable of the effective template has no value
    */
   format(...values: PromptArguments<TVariable>): string;
+}
+
+/** Options of {@link definePrompt}. */
+export interface PromptOptions {
+  /**
+   * `tool` for the description of a tool: the optimiser model then improves it as the text by which a model chooses the tool and
+   * its arguments.
+   *
+   * @default 'instruction'
+   */
+  readonly kind?: Exclude<PromptKind, 'examples'>;
 }
 
 /**
@@ -69,7 +83,21 @@ export interface Prompt<TVariable extends string = string> {
 export function definePrompt<const TTemplate extends string>(
   name: string,
   template: TTemplate,
+  { kind = 'instruction' }: PromptOptions = {},
 ): Prompt<TemplateVariables<TTemplate>> {
+  // The type computes the same variables from the template literal.
+  return namedPrompt(name, { template, kind }) as Prompt<TemplateVariables<TTemplate>>;
+}
+
+/**
+ * A named prompt of any kind.
+ *
+ * @throws ValidationError when the name is invalid, or a brace is neither doubled nor part of a variable
+ */
+export function namedPrompt(
+  name: string,
+  { template, kind }: { readonly template: string; readonly kind: PromptKind },
+): Prompt {
   const written: PromptTemplateResource = { resourceType: 'prompt_template', template, engine: 'f-string' };
   assertPrompt(name, template);
   const variables = promptVariables(written);
@@ -81,9 +109,9 @@ export function definePrompt<const TTemplate extends string>(
   };
   return {
     name,
+    kind,
     template,
-    // The type computes the same variables from the template literal.
-    variables: variables as readonly TemplateVariables<TTemplate>[],
+    variables,
     current,
     format: (...[values = {}]) => formatPrompt(current(), values),
   };

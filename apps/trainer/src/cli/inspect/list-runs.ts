@@ -43,7 +43,7 @@ function runRecord(run: Run, cost: Cost): Record<string, unknown> {
     status: run.status,
     step: finishedStep,
     steps,
-    ...(search === null ? {} : { versions: search.versions, rollouts: search.rollouts }),
+    ...(search === null ? {} : { prompts: search.kinds, versions: search.versions, rollouts: search.rollouts }),
     ...(from === null ? {} : { from: `${from.runId}@${from.step}` }),
     reward_before: before?.reward ?? null,
     reward_after: after?.reward ?? null,

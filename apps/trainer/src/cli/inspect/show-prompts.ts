@@ -1,10 +1,11 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
+import { readRunProgress } from '@agentlightning/core/protocol';
 import { didYouMean } from '@agentlightning/core/settings';
 import { promptDiff } from '../../prompt-search/prompt-diff.ts';
-import { versionRecord } from '../../prompt-search/prompts-file.ts';
+import { type PromptKinds, versionRecord } from '../../prompt-search/prompts-file.ts';
 import { readSearchState, type SearchRunState } from '../../prompt-search/search-run-state.ts';
-import { diffLines, versionTable } from '../../report/prompts-report.ts';
+import { chosenExampleLines, diffLines, versionTable } from '../../report/prompts-report.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
 /** The flags of `agl prompts`. */
@@ -24,8 +25,9 @@ export interface PromptsFlags {
 export async function showPrompts(runId: string, flags: PromptsFlags): Promise<void> {
   const store = await openExistingStore(flags.store);
   try {
-    const state = readSearchState(await store.getRun(runId));
-    process.stdout.write(`${outputOf(state, { runId, flags }).join('\n')}\n`);
+    const run = await store.getRun(runId);
+    const kinds = readRunProgress(run).search?.kinds ?? {};
+    process.stdout.write(`${outputOf(readSearchState(run), { runId, flags, kinds }).join('\n')}\n`);
   } finally {
     await store.close();
   }
@@ -33,7 +35,7 @@ export async function showPrompts(runId: string, flags: PromptsFlags): Promise<v
 
 function outputOf(
   state: SearchRunState,
-  { runId, flags }: { readonly runId: string; readonly flags: PromptsFlags },
+  { runId, flags, kinds }: { readonly runId: string; readonly flags: PromptsFlags; readonly kinds: PromptKinds },
 ): readonly string[] {
   const { versions, best, ended } = state;
   if (versions.length === 0) {
@@ -42,15 +44,16 @@ function outputOf(
   const from = versionOf(state, flags.from);
   const to = versionOf(state, flags.to);
   if (flags.json === true) {
-    const diff = { from: from.version, to: to.version, text: promptDiff(from, to) };
-    return [JSON.stringify({ run: runId, best, ended, versions: versions.map(versionRecord), diff })];
+    const diff = { from: from.version, to: to.version, text: promptDiff(from, to, kinds) };
+    const records = versions.map((each) => versionRecord(each, kinds));
+    return [JSON.stringify({ run: runId, best, ended, versions: records, diff })];
   }
   if (flags.text === true) {
     const prompts = Object.entries(to.prompts);
     if (prompts.length === 1) return prompts.map(([, { template }]) => template);
     return prompts.flatMap(([name, { template }]) => [`=== ${name} ===`, template]);
   }
-  return [...versionTable(versions, best), '', ...diffLines(from, to)];
+  return [...versionTable(versions, best), '', ...diffLines(from, to, kinds), ...chosenExampleLines(to)];
 }
 
 function versionOf({ versions, best }: SearchRunState, name: string): JudgedPrompts {

@@ -1,3 +1,4 @@
+import { promptKinds } from '@agentlightning/core/internal';
 import { completionReasons } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 
@@ -85,6 +86,7 @@ export const runLine: z.ZodType = z.strictObject({
   status: z.string(),
   step: z.int(),
   steps: z.int().nullable(),
+  prompts: z.record(z.string(), z.enum(promptKinds)).optional().describe('of a prompt search, with their kinds'),
   versions: z.int().optional().describe('of a prompt search'),
   rollouts: z.int().optional().describe('of a prompt search'),
   from: z.string().optional().describe('the initial checkpoint, of another run'),

@@ -1,5 +1,5 @@
 import type { PromptSearchOptions, PromptSearchType } from '@agentlightning/algorithms';
-import type { JsonObject } from '@agentlightning/core';
+import type { ExampleRollout, JsonObject, PromptKind } from '@agentlightning/core';
 import type { PromptSearch } from '@agentlightning/core/algorithm';
 import type { TaskSchema } from '@agentlightning/core/internal';
 import type { Secret } from '@agentlightning/core/settings';
@@ -39,10 +39,21 @@ export interface OptimizerConfig {
   readonly parameters?: JsonObject;
 }
 
-/** A prompt in a configuration, such as the result of `definePrompt`. */
-export interface PromptConfig {
-  /** An f-string: `{question}` is a variable, `{{` and `}}` are braces. */
+/** A prompt in a configuration, such as the result of `definePrompt` or `defineExamples`. */
+export interface PromptConfig<TTask = unknown> {
+  /** An f-string: `{question}` is a variable, `{{` and `}}` are braces. It may be empty for `examples`. */
   readonly template: string;
+  /**
+   * How the search changes it: the optimiser model rewrites an `instruction` and the description of a `tool`; `examples` are
+   * drawn from training rollouts with good rewards.
+   *
+   * @default 'instruction'
+   */
+  readonly kind?: PromptKind;
+  /** Maximum number of examples, from 1 to 32; required for `examples`, and not permitted for other kinds. */
+  readonly count?: number;
+  /** Text of a rollout as an example; required for `examples`, and not permitted for other kinds. */
+  readonly example?: (rollout: ExampleRollout<TTask>) => string;
   /** The exact variables of the template. @default the variables in the template */
   readonly variables?: readonly string[];
   /** The prompt's name in the agent; required in a list. */
@@ -54,7 +65,7 @@ export interface PromptSearchConfig<TTask = unknown, TOutput = unknown> extends 
   /** Search algorithm: a name, a name with options, or a custom search. */
   readonly algorithm: PromptSearchType | PromptSearchOptions | PromptSearch;
   /** Initial prompts: the prompts that the agent defines, or templates by name. */
-  readonly prompts: readonly PromptConfig[] | Readonly<Record<string, PromptConfig>>;
+  readonly prompts: readonly PromptConfig<NoInfer<TTask>>[] | Readonly<Record<string, PromptConfig<NoInfer<TTask>>>>;
   /** Tasks as JSON-lines files (relative to the configuration file), as lists, or in the store, by `fromStore`. */
   readonly tasks: {
     /** Tasks whose transcripts the optimiser model receives. */
@@ -69,8 +80,8 @@ export interface PromptSearchConfig<TTask = unknown, TOutput = unknown> extends 
     /** As in a training. @default any JSON object */
     readonly schema?: TaskSchema<TTask>;
   };
-  /** The model that criticises and rewrites. */
-  readonly optimizer: OptimizerConfig;
+  /** The model that criticises and rewrites. @default none: permitted when all prompts are examples */
+  readonly optimizer?: OptimizerConfig;
   /** The model of the agent. @default { type: 'embedded' } */
   readonly runtime?: EndpointRuntimeConfig | RuntimeConfig;
   /** Sampling of rollouts, which replaces the parameters of the agent's requests. @default {} */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type PromptKind, promptKinds } from '../../algorithm/prompt-search.ts';
 import type { Run } from '../../store/run.ts';
 import { type PublicationRecord, publicationRecordsSchema } from './publication-record.ts';
 import { type VerdictName, verdictNames } from './run-info.ts';
@@ -15,6 +16,8 @@ export type RunKind = 'training' | 'prompt-search' | 'evaluation' | 'dev' | 'dep
 
 /** The progress of a prompt search. */
 export interface SearchProgress {
+  /** The kinds of its prompts, by name. */
+  readonly kinds: Readonly<Record<string, PromptKind>>;
   /** The number of evaluated versions. */
   readonly versions: number;
   readonly rollouts: number;
@@ -114,8 +117,18 @@ export function readRunProgress({ state: recorded, config }: Pick<Run, 'state' |
     stages: readStages(recorded['stages'], config['stages'], progress.finishedStep),
     unsolvedTasks: readUnsolvedTasks(recorded['taskTrials'], config['collection']),
     search:
-      kind === 'prompt-search' ? { ...spent, versions: versions.length, hasEnded: ended !== null, measuredOn } : null,
+      kind === 'prompt-search'
+        ? { ...spent, kinds: readKinds(config), versions: versions.length, hasEnded: ended !== null, measuredOn }
+        : null,
   };
+}
+
+/** Runs of earlier versions have instructions only, and no record of kinds. */
+function readKinds({ prompts, searched }: Run['config']): SearchProgress['kinds'] {
+  const kinds = z.record(z.string(), z.object({ kind: z.enum(promptKinds) }).catch({ kind: 'instruction' }));
+  const known = kinds.safeParse(searched).data ?? {};
+  const names = z.record(z.string(), z.unknown()).safeParse(prompts).data ?? {};
+  return Object.fromEntries(Object.keys(names).map((name) => [name, known[name]?.kind ?? 'instruction']));
 }
 
 /** The trials of all tasks are read only for a run that sets tasks aside: lists read many runs. */

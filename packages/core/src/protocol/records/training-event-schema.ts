@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { JudgedPrompts } from '../../algorithm/prompt-search.ts';
+import { type JudgedPrompts, promptKinds } from '../../algorithm/prompt-search.ts';
 import type { RunStatus } from '../../store/run.ts';
 import { wireJsonObject } from '../wire/wire-json.ts';
 import { wireRunStatusSchema } from '../wire/wire-run.ts';
@@ -39,7 +39,8 @@ const completionReason = z.enum(completionReasons);
 
 const heldOutTasks = z.enum(['test', 'validation']);
 
-const judgedPrompts: z.ZodType<JudgedPrompts> = z.object({
+/** Reads a version of a prompt search from JSON. */
+export const judgedPromptsSchema: z.ZodType<JudgedPrompts> = z.object({
   version: z.string(),
   prompts: z.record(
     z.string(),
@@ -53,10 +54,16 @@ const judgedPrompts: z.ZodType<JudgedPrompts> = z.object({
   score: z.number().nullable(),
   scoredTasks: z.int(),
   taskScores: z.array(z.number().nullable()),
+  examples: z
+    .record(z.string(), z.array(z.object({ task: z.int(), reward: z.number(), rolloutId: z.string().nullable() })))
+    .exactOptional(),
 });
 
+const kinds = z.record(z.string(), z.enum(promptKinds)).exactOptional();
+
 const promptsOutcome: z.ZodType<PromptsOutcome> = z.object({
-  versions: z.array(judgedPrompts),
+  versions: z.array(judgedPromptsSchema),
+  kinds,
   best: z.string(),
   ended: z.enum(['finished', 'budget', 'no-new-version']),
   measuredOn: heldOutTasks,
@@ -136,7 +143,8 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
         ...budget,
         validationTasks: z.int(),
         prompts: z.array(z.string()),
-        optimizer: z.string(),
+        kinds,
+        optimizer: z.string().nullable(),
         versions: z.int(),
       })
       .exactOptional(),

@@ -1,4 +1,4 @@
-import type { JudgedPrompts, PromptSearchBudget } from '../../algorithm/prompt-search.ts';
+import type { JudgedPrompts, PromptKind, PromptSearchBudget } from '../../algorithm/prompt-search.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Cost } from '../../store/cost.ts';
 import type { VerdictName } from './run-info.ts';
@@ -140,11 +140,13 @@ export interface TrainingSummary {
 export interface PromptsOutcome {
   /** All evaluated versions in order of creation; the first one is the initial version. */
   readonly versions: readonly JudgedPrompts[];
+  /** The kinds of the prompts, by name. @default all are instructions */
+  readonly kinds?: Readonly<Record<string, PromptKind>>;
   /** The best version. */
   readonly best: string;
   /**
    * `finished`: the search is complete; `budget`: another version would exceed the budget; `no-new-version`: the optimiser model
-   * proposed only known prompts.
+   * proposed only known prompts, and good rollouts gave only known examples.
    */
   readonly ended: 'finished' | 'budget' | 'no-new-version';
   /** The tasks of `before` and `after`. The best version was selected on `validation`, so its score there is biased upwards. */
@@ -166,8 +168,10 @@ export interface SearchStart extends PromptSearchBudget {
   readonly validationTasks: number;
   /** The names of the prompts. */
   readonly prompts: readonly string[];
-  /** The model that criticises and rewrites prompts. */
-  readonly optimizer: string;
+  /** The kinds of the prompts, by name. @default all are instructions */
+  readonly kinds?: Readonly<Record<string, PromptKind>>;
+  /** The model that criticises and rewrites prompts; null without one. */
+  readonly optimizer: string | null;
   /** The number of existing versions; above 0 when resumed. */
   readonly versions: number;
 }

@@ -1,0 +1,3 @@
+import { projectConfig } from '../../tools/vitest-project.ts';
+
+export default projectConfig('parcel-desk');
