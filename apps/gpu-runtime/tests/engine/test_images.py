@@ -13,7 +13,7 @@ from tests.engine.an_image import PART, VISION_SOURCE, a_datum_of, a_prompt, an_
 from transformers import AutoModelForImageTextToText, Qwen2_5_VLConfig
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from agentlightning_runtime.contract.batch import Batch
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.images import Image
 from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
@@ -141,6 +141,18 @@ def test_a_lora_leaves_the_vision_tower_as_it_is(tmp_path: Path) -> None:
     assert not any(".visual." in name for name in model.weights)
     model.forward_backward(a_batch_with_images(), a_loss("cross_entropy"), no_progress)
     assert any(weight.grad is not None and weight.grad.abs().max() > 0 for weight in model.weights.values())
+
+
+@pytest.mark.parametrize("lora", [None, LoraSettings(rank=2, alpha=4.0)])
+def test_an_exported_model_reads_images_again(tmp_path: Path, lora: LoraSettings | None) -> None:
+    model, batch = a_model(tmp_path, lora=lora), a_batch_with_images()
+    model.forward_backward(batch, a_loss("cross_entropy"), no_progress)
+    model.optim_step(AdamParameters(learning_rate=0.02))
+    model.export_weights("", "safetensors", tmp_path / "exported")
+    again = a_model(tmp_path / "again", str(tmp_path / "exported"))
+    found = [each.forward(batch, use_reference=False, progress=no_progress).logprobs for each in (model, again)]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -67,4 +69,8 @@ class ImageReader(Protocol):
         Raises:
             ValueError: when it cannot be decoded.
         """
+        ...
+
+    def save(self, directory: Path) -> None:
+        """Writes its settings beside an exported model, as Transformers reads them."""
         ...

@@ -135,14 +135,14 @@ def trained_weights(network: PolicyNetwork) -> dict[str, nn.Parameter]:
     return {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
 
 
-def peft_config(lora: LoraSettings, base_model: str) -> LoraConfig:
-    """The adapter configuration in the format of PEFT."""
+def peft_config(lora: LoraSettings, loaded: LoadedModel, base_model: str = "") -> LoraConfig:
+    """The adapter configuration of a base model in the format of PEFT."""
     return LoraConfig(
         r=lora.rank,
         lora_alpha=lora.alpha,  # pyright: ignore[reportArgumentType] -- PEFT accepts any number
         target_modules=list(lora.target_modules),
         # Vision towers have layers of the same names.
-        exclude_modules=r".*\.visual\..*",
+        exclude_modules=None if loaded.images is None else r".*\.visual\..*",
         lora_dropout=0.0,
         task_type="CAUSAL_LM",
         base_model_name_or_path=base_model,
@@ -151,10 +151,11 @@ def peft_config(lora: LoraSettings, base_model: str) -> LoraConfig:
 
 def lora_model(base: BaseModel, lora: LoraSettings, seed: int) -> PreTrainedModel:
     """A LoRA with initial values on the shared weights of the base."""
-    causal_lm = base.load().frozen_twin()
+    loaded = base.load()
+    causal_lm = loaded.frozen_twin()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        inject_adapter_in_model(peft_config(lora, ""), causal_lm, ADAPTER_NAME)
+        inject_adapter_in_model(peft_config(lora, loaded), causal_lm, ADAPTER_NAME)
     for module in causal_lm.modules():
         if isinstance(module, LoraLayer):
             # Autocast rounds the operands; otherwise a copy of every input in float32 is kept for the backward pass.

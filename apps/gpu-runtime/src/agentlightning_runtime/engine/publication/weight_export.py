@@ -53,7 +53,7 @@ def export_weights(
             message = "The model has no LoRA: all of its weights are trained"
             remedy = "Export it as safetensors"
             raise EngineError(EngineErrorReason.INVALID, message, field="format", remedy=remedy)
-        peft_config(lora, base_source).save_pretrained(str(directory))
+        peft_config(lora, loaded, base_source).save_pretrained(str(directory))
         adapter = {_peft_name(name): tensor.cpu().contiguous() for name, tensor in own.items()}
         save_file(adapter, directory / "adapter_model.safetensors", metadata={"format": "pt"})
     else:
@@ -112,3 +112,5 @@ def _write_model(loaded: LoadedModel, weights: Mapping[str, Tensor], directory: 
     config.save_pretrained(str(directory))
     save_file(state, directory / "model.safetensors", metadata={"format": "pt"})
     loaded.causal_lm.generation_config.save_pretrained(str(directory))
+    if loaded.images is not None:
+        loaded.images.save(directory)

@@ -14,6 +14,8 @@ from agentlightning_runtime.contract.errors import EngineError, EngineErrorReaso
 from agentlightning_runtime.contract.images import PreparedImage
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.contract.images import Image, ImageReader
@@ -63,6 +65,10 @@ class ProcessedImages:
             while self._kept_bytes > _MOST_KEPT_BYTES and len(self._kept) > 1:
                 self._kept_bytes -= self._kept.popitem(last=False)[1].patches.nbytes
         return prepared
+
+    def save(self, directory: Path) -> None:
+        """Writes `preprocessor_config.json`."""
+        self._processor.save_pretrained(str(directory))
 
     def _prepared(self, image: Image) -> PreparedImage:
         from PIL import Image as pillow  # noqa: N813
