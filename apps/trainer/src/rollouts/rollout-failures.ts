@@ -10,12 +10,19 @@ export async function allFailed(store: Store, collected: readonly FinishedRollou
   const first = collected[0];
   const rolloutId = first?.rollout.rolloutId ?? null;
   const reason = first === undefined ? 'there were none' : await failureText(store, first);
+  const remedy = first === undefined ? undefined : (await failureOf(store, first))?.remedy;
   const isModelGone = collected.every(({ failure }) => failure === 'infrastructure');
   return new AgentLightningError({
     code: isModelGone ? 'UPSTREAM_FAILED' : 'AGENT_FAILED',
     message: `all ${collected.length} rollouts failed; the first: ${reason}`,
+    ...(remedy === undefined ? {} : { remedy }),
     details: { rolloutId },
   });
+}
+
+async function failureOf(store: Store, { rollout }: CollectedRollout): Promise<ReturnType<typeof recordedFailure>> {
+  const attempt = await store.getLatestAttempt(rollout.rolloutId);
+  return attempt === null ? null : recordedFailure(attempt);
 }
 
 /** The failure of a rollout, with its file and line and the command that shows its trace. */

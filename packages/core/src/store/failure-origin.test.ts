@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
-import { attemptFailureOrigin, failureMetadata, failureOriginOf } from './failure-origin.ts';
+import { attemptFailureOrigin, failureMetadata, failureOriginOf, recordedFailure } from './failure-origin.ts';
 
 const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
 
@@ -40,6 +40,12 @@ describe('failure origin', () => {
       error: { code: 'AGENT_FAILED', message: '[AGENT_FAILED] it threw', origin: 'infrastructure' },
     });
     expect(attemptFailureOrigin({ status: 'failed', metadata })).toBe('infrastructure');
+    const missing = { code: 'ENVIRONMENT_FAILED', message: 'no package', remedy: 'Install it.' } as const;
+    expect(recordedFailure({ metadata: failureMetadata({ metadata: null }, new AgentLightningError(missing)) })).toEqual({
+      ...missing,
+      message: '[ENVIRONMENT_FAILED] no package',
+      origin: 'infrastructure',
+    });
   });
 
   test.each([

@@ -76,6 +76,8 @@ function isInfrastructureError(error: unknown, depth: number): boolean {
 export interface RecordedFailure {
   readonly code: string;
   readonly message: string;
+  /** What to do about it. Absent for an error of the agent, which has none. */
+  readonly remedy?: string;
   readonly origin: FailureOrigin;
 }
 
@@ -85,16 +87,23 @@ export function failureMetadata(
   error: AgentLightningError,
   origin: FailureOrigin = failureOriginOf(error),
 ): JsonObject {
-  return { ...attempt.metadata, error: { code: error.code, message: error.message, origin } };
+  const { code, message } = error;
+  const remedy = code === 'AGENT_FAILED' ? {} : { remedy: error.remedy };
+  return { ...attempt.metadata, error: { code, message, ...remedy, origin } };
 }
 
 /** The failure recorded by the attempt's runner; null without one. */
 export function recordedFailure({ metadata }: Pick<Attempt, 'metadata'>): RecordedFailure | null {
   const error = metadata?.['error'];
   if (!isObject(error)) return null;
-  const { code, message, origin } = error;
+  const { code, message, remedy, origin } = error;
   if (typeof code !== 'string' || typeof message !== 'string') return null;
-  return { code, message, origin: origin === 'infrastructure' ? 'infrastructure' : 'agent' };
+  return {
+    code,
+    message,
+    ...(typeof remedy === 'string' ? { remedy } : {}),
+    origin: origin === 'infrastructure' ? 'infrastructure' : 'agent',
+  };
 }
 
 /**
