@@ -12,6 +12,7 @@ const chat = (...parts: readonly object[]): object => ({
 /** The same question with an image in each API. */
 const requests: readonly (readonly [path: string, body: object])[] = [
   ['chat/completions', chat(imageUrl(url))],
+  ['chat/completions', chat(imageUrl(url.replace('image/png', 'image/jpg')))],
   [
     'responses',
     { model: 'm', input: [{ role: 'user', content: [{ type: 'input_image', image_url: url, detail: 'auto' }] }] },
@@ -35,7 +36,7 @@ it.each(requests)('a call of %s with an image is trainable where the model reads
   const response = await fetch(`${fixture.baseUrl(attempt)}/${path}`, { method: 'POST', body: JSON.stringify(body) });
   expect(response.status).toBe(200);
   await response.text();
-  expect(upstream.requests[0]?.body).toContain(url);
+  expect(upstream.requests[0]?.body).toContain(data);
   const [call] = await fixture.calls(attempt);
   expect(call).toMatchObject({ isTrainable: true, untrainableReason: null, imageCount: 1 });
   expect(JSON.stringify(call?.request)).toContain(data);
@@ -44,7 +45,7 @@ it.each(requests)('a call of %s with an image is trainable where the model reads
 it.each([
   [{ readsImages: false }, chat(imageUrl(url)), 'a part of the type `image_url`, which its token ids do not represent'],
   [{ readsImages: true }, chat(imageUrl('https://example.com/a.png')), 'an image by its address'],
-  [{ readsImages: true }, chat(imageUrl('data:image/svg+xml;base64,AA')), 'an image by its address'],
+  [{ readsImages: true }, chat(imageUrl('data:image/svg+xml;base64,AA')), 'an image in another format'],
   [{ readsImages: true }, chat({ type: 'input_audio', input_audio: {} }), 'only text and images are trained on'],
 ])('a call is not trainable with %j: %#', async (reads, body, reason) => {
   await using upstream = await startUpstream((response) => respondJson(response, completionBody()));

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from tests.engine.a_batch import a_loss, an_engine, no_progress
+from peft import inject_adapter_in_model
+from tests.engine.a_batch import SilentBackend, a_loss, an_engine, no_progress
 from tests.engine.an_image import PART, VISION_SOURCE, a_datum_of, a_prompt, an_image
-from transformers import AutoModelForImageTextToText, Qwen2_5_VLConfig
+from transformers import AutoModelForImageTextToText, CLIPVisionConfig, LlamaConfig, LlavaConfig, Qwen2_5_VLConfig
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.images import Image
-from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine.base.ranks import Ranks
 from agentlightning_runtime.engine.loading.random_model import load_random_model
+from agentlightning_runtime.engine.models.network_factory import peft_config
+from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.vision.placed_images import place_images, position_offset, spatial_positions
 
 if TYPE_CHECKING:
@@ -126,6 +130,19 @@ def test_logprobs_and_gradients_are_those_of_transformers(
         torch.testing.assert_close(gradient, expected_gradient, rtol=1e-4, atol=1e-5)
 
 
+def test_a_lora_of_another_family_leaves_its_tower_too() -> None:
+    sizes: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
+    config = LlavaConfig(
+        vision_config=CLIPVisionConfig(**sizes, image_size=8, num_hidden_layers=1, patch_size=4),
+        text_config=LlamaConfig(**sizes, vocab_size=64, num_hidden_layers=1),
+    )
+    causal_lm = AutoModelForImageTextToText.from_config(config)
+    inject_adapter_in_model(peft_config(LoraSettings(2, 2.0, ("q_proj",)), causal_lm), causal_lm, "default")
+    adapted = [name for name, _ in causal_lm.named_parameters() if "lora_" in name]
+    assert adapted
+    assert all("language_model" in name for name in adapted)
+
+
 def test_images_with_equal_placeholders_are_not_shared(tmp_path: Path) -> None:
     model = a_model(tmp_path)
     prompt = a_prompt(an_image(1), [5, 6])
@@ -141,6 +158,14 @@ def test_a_lora_leaves_the_vision_tower_as_it_is(tmp_path: Path) -> None:
     assert not any(".visual." in name for name in model.weights)
     model.forward_backward(a_batch_with_images(), a_loss("cross_entropy"), no_progress)
     assert any(weight.grad is not None and weight.grad.abs().max() > 0 for weight in model.weights.values())
+
+
+def test_several_processes_train_no_vision_tower(tmp_path: Path) -> None:
+    settings = EngineSettings({"vision": VISION_SOURCE}, tmp_path, device="cpu")
+    engine = TorchEngine(settings, SilentBackend(), Ranks(count=2))
+    with pytest.raises(EngineError, match="cannot be trained by several processes") as caught:
+        engine.create_model(ModelRequest("m", "vision", seed=1))
+    assert (caught.value.reason, caught.value.field) == (EngineErrorReason.INVALID, "lora")
 
 
 @pytest.mark.parametrize("lora", [None, LoraSettings(rank=2, alpha=4.0)])
@@ -161,6 +186,7 @@ def test_an_exported_model_reads_images_again(tmp_path: Path, lora: LoraSettings
         ([an_image(1), an_image(2)], "Image 1 has 4 tokens"),
         ([an_image(1, width=64, height=64)], "Image 0 has 64 tokens"),
         ([Image.of(b"no image")], "The image of 8 bytes cannot be read"),
+        ([an_image(1, width=8000, height=5001)], "it has 8000 x 5001 pixels, more than 40000000"),
     ],
 )
 def test_images_that_do_not_fit_are_refused(tmp_path: Path, images: list[Image], problem: str) -> None:

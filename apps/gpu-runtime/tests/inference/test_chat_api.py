@@ -192,7 +192,7 @@ def test_a_body_that_is_no_json_is_refused(served: Serving) -> None:
 def test_a_body_that_is_too_large_is_refused(served: Serving) -> None:
     # Repeated: a response sent before the body is complete is lost only sometimes.
     for _ in range(10):
-        answer = httpx.post(f"{served.backend.base_url}/chat/completions", content=b"x" * (8 * 2**20 + 1), timeout=60)
+        answer = httpx.post(f"{served.backend.base_url}/chat/completions", content=b"x" * (32 * 2**20 + 1), timeout=60)
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
 
 

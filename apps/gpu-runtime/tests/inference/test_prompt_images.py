@@ -101,6 +101,13 @@ def test_a_conversation_with_an_image_continues_by_token_ids(model: EngineModel)
     np.testing.assert_allclose(found[0], datum.sampling_logprobs, rtol=0, atol=1e-4)
 
 
+def test_images_beyond_the_context_are_refused(model: EngineModel) -> None:
+    images = [an_image(seed, width=64, height=64) for seed in range(9)]
+    with pytest.raises(APIStatusError, match="576 tokens") as caught:
+        ask_model(model.endpoint().base_url, messages=user(*images), max_tokens=2)
+    assert caught.value.status_code == 400
+
+
 @pytest.mark.parametrize(
     ("part", "problem"),
     [

@@ -209,6 +209,13 @@ def test_an_abort_ends_what_is_not_streamed_without_waiting_for_vllm(tmp_path: P
         trained.vllm.hold.set()
 
 
+@pytest.mark.parametrize("kind", ["image_url", "video_url", "audio_url"])
+def test_what_vllm_would_fetch_is_refused(tmp_path: Path, kind: str) -> None:
+    part: Any = {"type": kind, kind: {"url": "http://127.0.0.1:1/secret"}}
+    with training(tmp_path, _LORA) as trained, pytest.raises(openai.BadRequestError, match="is not a data URL"):
+        trained.client.chat.completions.create(model="policy", messages=[{"role": "user", "content": [part]}])
+
+
 def test_what_vllm_refuses_reaches_the_caller(tmp_path: Path) -> None:
     with training(tmp_path, _LORA) as trained:
         with pytest.raises(openai.BadRequestError, match="must be non-negative"):

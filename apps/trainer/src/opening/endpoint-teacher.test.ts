@@ -31,6 +31,13 @@ test('scores the trained tokens', async () => {
   expect(requests).toEqual([[65, 66, 67, 68, 69, 70]]);
 });
 
+test('a sequence with an image is refused: the teacher gets token ids only', async () => {
+  const { url, requests } = await scriptedTeacher();
+  const data = [{ ...datum, images: ['data:image/png;base64,AAAA'] }];
+  await expect(teacherAt(url).logprobs({ data })).rejects.toMatchObject({ code: 'CONFIG' });
+  expect(requests).toEqual([]);
+});
+
 describe('a failure is a named error of the infrastructure', () => {
   const invalid = (scores: readonly unknown[]): object => ({ choices: [{ prompt_logprobs: scores }] });
   const whole = [null, ...Array.from({ length: 5 }, () => ({ 1: { logprob: -1 } }))];

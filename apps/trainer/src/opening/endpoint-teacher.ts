@@ -50,7 +50,7 @@ export class EndpointTeacher implements Pick<TrainableModel, 'logprobs'> {
   }
 
   /**
-   * @throws AgentLightningError UNREACHABLE or TIMEOUT when the endpoint does not respond, after retries; UNAUTHENTICATED for a wrong
+   * @throws AgentLightningError CONFIG for a sequence with images; UNREACHABLE or TIMEOUT when the endpoint does not respond, after retries; UNAUTHENTICATED for a wrong
    *   key; UPSTREAM_FAILED when it refuses a request, or scores other tokens or fewer
    */
   async logprobs({ data }: { readonly data: readonly TrainingDatum[] }): Promise<readonly Float32Array[]> {
@@ -74,7 +74,14 @@ export class EndpointTeacher implements Pick<TrainableModel, 'logprobs'> {
     });
   }
 
-  async #score({ tokenIds, trained }: TrainingDatum): Promise<Float32Array> {
+  async #score({ tokenIds, trained, images = [] }: TrainingDatum): Promise<Float32Array> {
+    if (images.length > 0) {
+      throw new AgentLightningError({
+        code: 'CONFIG',
+        message: `the teacher ${this.#endpoint.model} gets token ids only, and the prompt of a rollout has an image`,
+        remedy: 'Choose a teacher of the runtime: { model } or { run }.',
+      });
+    }
     const scores = await this.#scoresOf([...tokenIds]);
     return Float32Array.from(
       trained.flatMap(({ start, end }) =>

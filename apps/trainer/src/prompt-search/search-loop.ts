@@ -104,7 +104,7 @@ function warnOfLackingExamples({ warnOnce }: SearchSession, { exampleTasks = {} 
     if (tasks > 0) continue;
     warnOnce(
       `no examples were found for the prompt "${name}": no training rollout had both a reward above the lowest one and ` +
-        'a text of its function `example`; search the instructions together with it, so that some rollouts get better',
+        'a text of its function `example`; where all rewards are low, search the instructions together with it',
     );
   }
 }

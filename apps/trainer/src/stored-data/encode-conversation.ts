@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FineTuneExample } from '@agentlightning/algorithms';
-import type { Span } from '@agentlightning/core';
-import { CapturedResponse, primaryRewardName } from '@agentlightning/core/internal';
+import type { JsonObject, Span } from '@agentlightning/core';
+import { CapturedResponse, primaryRewardName, promptImages } from '@agentlightning/core/internal';
 import { modelCallToSpan, rewardAttributes, spanNames } from '@agentlightning/core/spans';
 import { type ForcedEndpoint, forceMessage } from './forced-call.ts';
 
@@ -26,7 +26,9 @@ export async function encodeConversation(
   for (const [index, message] of messages.entries()) {
     if (message['role'] !== 'assistant' || message['weight'] === 0) continue;
     const history = messages.slice(0, index).map(({ weight: _, ...shown }) => shown);
-    const request = { messages: history, ...(tools === undefined ? {} : { tools }) };
+    const request: JsonObject = JSON.parse(
+      JSON.stringify({ messages: history, ...(tools === undefined ? {} : { tools }) }),
+    );
     const { weight: _, ...response } = message;
     const body = await forceMessage(response, endpoint, {
       ...request,
@@ -46,11 +48,12 @@ export async function encodeConversation(
       agentName: null,
       agentPath: null,
       promptTokenIds: captured.promptTokenIds,
+      imageCount: promptImages(request).length,
       choices: captured.choices.map(({ responsePolicyVersions: _versions, ...choice }) => choice),
       temperature: 1,
       isTrainable: true,
       untrainableReason: null,
-      request: JSON.parse(JSON.stringify(request)),
+      request,
       response: null,
       startTimeMs: 0,
       endTimeMs: 0,

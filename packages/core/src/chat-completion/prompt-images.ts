@@ -5,7 +5,7 @@ import { isObject, objectsOf, textOf } from '../base/json-access.ts';
 const imageParts: ReadonlySet<string> = new Set(['image_url', 'input_image']);
 
 /** The start of an image in a request, in a format that training runtimes read. */
-const inlineImage = /^data:image\/(?:png|jpeg|webp|gif);base64,/i;
+const inlineImage = /^data:image\/(?:png|jpe?g|webp|gif);base64,/i;
 
 /**
  * The URLs of the images in the messages of a Chat Completions request, in order; null for an image part without a URL.

@@ -52,8 +52,10 @@ function unrepresentedInput(request: JsonObject, readsImages: boolean): string |
     );
     if (part !== undefined) return `a part of the type \`${textOf(part.type)}\`, which ${represented}`;
   }
-  const isMissing = readsImages && promptImages(request).some((url) => !isInlineImage(url));
-  return isMissing ? 'an image by its address: send it as `data:image/png;base64,…` for training' : null;
+  const other = readsImages ? promptImages(request).find((url): boolean => !isInlineImage(url)) : undefined;
+  if (other === undefined) return null;
+  const form = other?.startsWith('data:') === true ? 'in another format than PNG, JPEG, WebP or GIF' : 'by its address';
+  return `an image ${form}: send it as \`data:image/png;base64,…\` for training`;
 }
 
 function choiceReason(choice: ModelCallChoice): string | null {

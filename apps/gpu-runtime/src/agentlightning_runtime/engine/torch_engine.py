@@ -120,6 +120,8 @@ class TorchEngine:
         lora = resolve_lora(outline, request)
         if lora is None and self._settings.load_in_4bit:
             raise _all_weights_in_4bit(request)
+        if lora is None and self._ranks.count > 1 and outline.images is not None:
+            raise _sharded_vision_tower(request)
         initial = self._initial_weights(request, base, lora)
         network = make_network(
             base,
@@ -227,4 +229,11 @@ class TorchEngine:
 def _all_weights_in_4bit(request: ModelRequest) -> EngineError:
     message = f"All weights of {request.base_model} cannot be trained: the runtime quantises base models to 4 bits"
     remedy = "Request a LoRA, or start the runtime without --load-in-4bit"
+    return EngineError(EngineErrorReason.INVALID, message, field="lora", remedy=remedy)
+
+
+def _sharded_vision_tower(request: ModelRequest) -> EngineError:
+    """A process without images in its part of a batch would leave the sums of the tower's gradients to the others."""
+    message = f"All weights of {request.base_model}, which reads images, cannot be trained by several processes"
+    remedy = "Request a LoRA, or train with one process"
     return EngineError(EngineErrorReason.INVALID, message, field="lora", remedy=remedy)

@@ -72,7 +72,7 @@ class InferenceApp:
         tools = asked.offered_tools()
         prompt, forced = await _done(
             lambda: _chat_tokens(model, asked, tools),
-            is_short=len(body) <= _SHORT_BODY_BYTES and not model.is_encoding,
+            is_short=len(body) <= _SHORT_BODY_BYTES and model.is_quick(body),
         )
         requests = model.generation_requests(
             asked, prompt, max_tokens=asked.most_tokens, top_logprobs=asked.top_logprobs or 0, forced=forced
@@ -87,7 +87,7 @@ class InferenceApp:
         model = self._model(asked.model)
         prompt = await _done(
             lambda: model.plain_prompt(asked.single_prompt()),
-            is_short=len(body) <= _SHORT_BODY_BYTES and not model.is_encoding,
+            is_short=len(body) <= _SHORT_BODY_BYTES and model.is_quick(body),
         )
         requests = model.generation_requests(
             # OpenAI's default for this API.
@@ -108,7 +108,7 @@ class InferenceApp:
             lambda: model.rendered(
                 conversation, tools, asked.chat_template_kwargs, is_prompt=asked.add_generation_prompt
             ),
-            is_short=len(body) <= _SHORT_BODY_BYTES and not model.is_encoding,
+            is_short=len(body) <= _SHORT_BODY_BYTES and model.is_quick(body),
         )
         return JSONResponse({"count": len(tokens), "tokens": tokens, "max_model_len": model.shape.max_context})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import TYPE_CHECKING
 
 import torch
@@ -135,27 +136,41 @@ def trained_weights(network: PolicyNetwork) -> dict[str, nn.Parameter]:
     return {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
 
 
-def peft_config(lora: LoraSettings, loaded: LoadedModel, base_model: str = "") -> LoraConfig:
-    """The adapter configuration of a base model in the format of PEFT."""
+def peft_config(lora: LoraSettings, causal_lm: PreTrainedModel, base_model: str = "") -> LoraConfig:
+    """The adapter configuration for a base model in the format of PEFT."""
+    towers = "|".join(re.escape(name) for name in _towers(causal_lm))
     return LoraConfig(
         r=lora.rank,
         lora_alpha=lora.alpha,  # pyright: ignore[reportArgumentType] -- PEFT accepts any number
         target_modules=list(lora.target_modules),
-        # Vision towers have layers of the same names.
-        exclude_modules=None if loaded.images is None else r".*\.visual\..*",
+        # Their layers can have the names of the decoder's.
+        exclude_modules=rf"(?:{towers})\..*" if towers else None,
         lora_dropout=0.0,
         task_type="CAUSAL_LM",
         base_model_name_or_path=base_model,
     )
 
 
+def _towers(causal_lm: PreTrainedModel) -> list[str]:
+    """Names of the modules with layers beside the decoder, such as a vision tower."""
+    decoder = causal_lm.get_decoder()
+    above, _, own = next(name for name, each in causal_lm.named_modules() if each is decoder).rpartition(".")
+    prefix = f"{above}." if above else ""
+    return [
+        prefix + name
+        for name, module in causal_lm.get_submodule(above).named_children()
+        if name != own
+        and not isinstance(module, nn.Linear)
+        and any(isinstance(each, nn.Linear) for each in module.modules())
+    ]
+
+
 def lora_model(base: BaseModel, lora: LoraSettings, seed: int) -> PreTrainedModel:
     """A LoRA with initial values on the shared weights of the base."""
-    loaded = base.load()
-    causal_lm = loaded.frozen_twin()
+    causal_lm = base.load().frozen_twin()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        inject_adapter_in_model(peft_config(lora, loaded), causal_lm, ADAPTER_NAME)
+        inject_adapter_in_model(peft_config(lora, causal_lm), causal_lm, ADAPTER_NAME)
     for module in causal_lm.modules():
         if isinstance(module, LoraLayer):
             # Autocast rounds the operands; otherwise a copy of every input in float32 is kept for the backward pass.

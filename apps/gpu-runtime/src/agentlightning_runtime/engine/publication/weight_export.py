@@ -53,7 +53,7 @@ def export_weights(
             message = "The model has no LoRA: all of its weights are trained"
             remedy = "Export it as safetensors"
             raise EngineError(EngineErrorReason.INVALID, message, field="format", remedy=remedy)
-        peft_config(lora, loaded, base_source).save_pretrained(str(directory))
+        peft_config(lora, loaded.causal_lm, base_source).save_pretrained(str(directory))
         adapter = {_peft_name(name): tensor.cpu().contiguous() for name, tensor in own.items()}
         save_file(adapter, directory / "adapter_model.safetensors", metadata={"format": "pt"})
     else:

@@ -28,6 +28,9 @@ _MOST_KEPT_BYTES = 512 * 2**20
 
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 
+#: Larger images are refused before they are decoded: a small file can have any size.
+_MOST_PIXELS = 40_000_000
+
 
 class ProcessedImages:
     """Decodes images; the last ones are kept, since rollouts of a group have the same. Implements `ImageReader`.
@@ -76,6 +79,9 @@ class ProcessedImages:
 
         try:
             with pillow.open(io.BytesIO(image.data), formats=_FORMATS) as opened:
+                if opened.width * opened.height > _MOST_PIXELS:
+                    message = f"it has {opened.width} x {opened.height} pixels, more than {_MOST_PIXELS}"
+                    raise ValueError(message)
                 decoded = opened.convert("RGB")
             inputs = self._processor(images=[decoded], return_tensors="np")
         except (UnidentifiedImageError, OSError, ValueError, SyntaxError, pillow.DecompressionBombError) as error:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-MAX_BODY_BYTES = 8 * 1024 * 1024
+MAX_BODY_BYTES = 32 * 1024 * 1024
 """The largest request body."""
 
-_MOST_DROPPED_BYTES = 4 * MAX_BODY_BYTES
+_MOST_DROPPED_BYTES = 2 * MAX_BODY_BYTES
 _DROPPING_S = 10
 
 
@@ -52,7 +52,7 @@ async def body_of(request: Request) -> bytes:
     Raises:
         ApiError: when it is too large.
     """
-    remedy = "Shorten the conversation."
+    remedy = "Shorten the conversation, or send smaller images."
     error = ApiError(413, "PAYLOAD_TOO_LARGE", f"The request exceeds {MAX_BODY_BYTES} bytes", remedy)
     if int(request.headers.get("content-length", 0)) > MAX_BODY_BYTES:
         raise error

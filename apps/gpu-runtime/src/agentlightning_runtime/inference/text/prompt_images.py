@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentlightning_runtime.contract.images import Image, ImageReader, PreparedImage
 from agentlightning_runtime.engine.vision.placed_images import PlacedImage, place_images
-from agentlightning_runtime.inference.http.api_error import rejected
+from agentlightning_runtime.inference.http.api_error import context_too_long, rejected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,12 +18,36 @@ if TYPE_CHECKING:
 #: Types of content parts of OpenAI's APIs that are images.
 IMAGE_PARTS = frozenset({"image_url", "input_image"})
 
+#: What the body of a request with images contains.
+IMAGE_MARKS = tuple(name.encode() for name in sorted(IMAGE_PARTS))
+
+_REMEDY = 'Send it as "data:image/png;base64,…": this endpoint fetches nothing.'
+
 _DATA_URL = re.compile(r"data:image/[a-z+.-]+;base64,", re.IGNORECASE)
 
 
 def is_image(part: object) -> bool:
     """Whether a content part is an image."""
     return isinstance(part, Mapping) and part.get("type") in IMAGE_PARTS
+
+
+def refuse_addresses(messages: object) -> None:
+    """Refuses content that a model server would fetch.
+
+    Raises:
+        ApiError: when a part has a URL that is not a data URL.
+    """
+    for part in _parts(messages if isinstance(messages, list) else []):
+        for name, given in part.items() if isinstance(part, Mapping) else ():
+            url = given.get("url") if isinstance(given, Mapping) else given
+            if name.endswith("_url") and not (isinstance(url, str) and url.startswith("data:")):
+                raise rejected(f"{name} is not a data URL", _REMEDY, "messages")
+
+
+def _parts(messages: Sequence[object]) -> list[Any]:
+    """The content parts of all messages."""
+    contents = [message.get("content") for message in messages if isinstance(message, Mapping)]
+    return [part for content in contents if isinstance(content, list) for part in content]
 
 
 class PromptImages:
@@ -36,20 +60,19 @@ class PromptImages:
     def __init__(self, reader: ImageReader) -> None:
         self._reader = reader
 
-    def read(self, messages: Sequence[Mapping[str, Any]]) -> list[PreparedImage]:
-        """The images of all messages, in their order.
+    def read(self, messages: Sequence[Mapping[str, Any]], max_tokens: int) -> list[PreparedImage]:
+        """The images of all messages, in their order; none is decoded once they have more than `max_tokens`.
 
         Raises:
-            ApiError: when one is not a data URL, or cannot be decoded.
+            ApiError: when one is not a data URL, or cannot be decoded, or when they exceed the context.
         """
-        parts = [
-            part
-            for message in messages
-            if isinstance(content := message.get("content"), list)
-            for part in content
-            if is_image(part)
-        ]
-        return [self._prepared(part, f"Image {index}") for index, part in enumerate(parts)]
+        images: list[PreparedImage] = []
+        for part in _parts(messages):
+            if is_image(part):
+                images.append(self._prepared(part, f"Image {len(images)}"))
+                if (tokens := sum(image.tokens for image in images)) > max_tokens:
+                    raise context_too_long(tokens, max_tokens)
+        return images
 
     def expanded(self, tokens: Sequence[int], images: Sequence[PreparedImage]) -> list[int]:
         """The tokens of a rendered conversation, with as many placeholders as each image has tokens.
@@ -85,8 +108,7 @@ class PromptImages:
         url = given.get("url") if isinstance(given, Mapping) else given
         start = _DATA_URL.match(url) if isinstance(url, str) else None
         if not isinstance(url, str) or start is None:
-            remedy = 'Send it as "data:image/png;base64,…": this endpoint fetches nothing.'
-            raise rejected(f"{name} is not a data URL with an image in base64", remedy, "messages")
+            raise rejected(f"{name} is not a data URL with an image in base64", _REMEDY, "messages")
         try:
             return self._reader.prepare(Image.of(base64.b64decode(url[start.end() :], validate=True)))
         except (binascii.Error, ValueError) as error:

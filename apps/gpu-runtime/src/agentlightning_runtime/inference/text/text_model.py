@@ -10,7 +10,7 @@ from agentlightning_runtime.inference.http.api_error import context_too_long, re
 from agentlightning_runtime.inference.sampling.generation import GenerationRequest, ModelInput
 from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule
 from agentlightning_runtime.inference.text.chat_template import ChatTemplate
-from agentlightning_runtime.inference.text.prompt_images import PromptImages
+from agentlightning_runtime.inference.text.prompt_images import IMAGE_MARKS, PromptImages
 from agentlightning_runtime.inference.text.response_text import ResponseText, stop_finder
 from agentlightning_runtime.inference.text.token_texts import TokenTexts
 from agentlightning_runtime.inference.tool_formats.registry import format_of
@@ -18,7 +18,7 @@ from agentlightning_runtime.inference.tool_formats.registry import format_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.contract.images import ImageReader
+    from agentlightning_runtime.contract.images import ImageReader, PreparedImage
     from agentlightning_runtime.inference.sampling.model_shape import ModelShape
     from agentlightning_runtime.inference.text.model_request import ModelRequest
     from agentlightning_runtime.inference.tool_formats.tool_format import ToolFormat
@@ -74,14 +74,25 @@ class TextModel:
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], settings: dict[str, Any] | None = None
     ) -> ModelInput:
         """A conversation's token ids and images; `settings` are passed to the template."""
-        return self.with_images(self.rendered(messages, tools, settings, is_prompt=True), messages)
+        images = self._images_of(messages)
+        return self._placed(self._rendered(messages, tools, settings, images, is_prompt=True), images)
 
     def with_images(self, tokens: Sequence[int], messages: list[dict[str, Any]]) -> ModelInput:
         """The token ids of a conversation, with its images in their places."""
+        return self._placed(tokens, self._images_of(messages))
+
+    def is_quick(self, body: bytes) -> bool:
+        """Whether a request is read faster than another thread is asked to: a small file can be a large image."""
+        return not self.is_encoding and (self._images is None or not any(each in body for each in IMAGE_MARKS))
+
+    def _images_of(self, messages: list[dict[str, Any]]) -> list[PreparedImage]:
+        return [] if self._images is None else self._images.read(messages, self.shape.max_context)
+
+    def _placed(self, tokens: Sequence[int], images: list[PreparedImage]) -> ModelInput:
         checked = self._checked(tokens)
-        if self._images is None:
-            return ModelInput(checked)
-        return ModelInput(checked, self._images.placed(checked, self._images.read(messages)))
+        return (
+            ModelInput(checked) if self._images is None else ModelInput(checked, self._images.placed(checked, images))
+        )
 
     def rendered(
         self,
@@ -92,11 +103,22 @@ class TextModel:
         is_prompt: bool,
     ) -> list[int]:
         """A conversation's token ids of any number, with the start of the assistant's message for a prompt."""
+        return self._rendered(messages, tools, settings, self._images_of(messages), is_prompt=is_prompt)
+
+    def _rendered(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]],
+        settings: dict[str, Any] | None,
+        images: list[PreparedImage],
+        *,
+        is_prompt: bool,
+    ) -> list[int]:
         if self._template is None:
             raise self._without_texts("messages")
         with self._encoding:
             tokens = self._template.render(messages, tools, settings, is_prompt=is_prompt)
-        return tokens if self._images is None else self._images.expanded(tokens, self._images.read(messages))
+        return tokens if self._images is None else self._images.expanded(tokens, images)
 
     def chat_response(
         self,

@@ -13,6 +13,7 @@ from agentlightning_runtime.inference.http.api_error import ApiError, unknown_mo
 from agentlightning_runtime.inference.http.api_routes import POLICY_VERSION_HEADER, model_api
 from agentlightning_runtime.inference.http.http_guard import hang_up
 from agentlightning_runtime.inference.http.json_object import json_object
+from agentlightning_runtime.inference.text.prompt_images import refuse_addresses
 from agentlightning_runtime.inference.vllm.engine_terms import RUNTIME
 from agentlightning_runtime.inference.vllm.versioned_response import as_chunks, sample_with_versions
 from agentlightning_runtime.inference.vllm.vllm_model import vllm_failed
@@ -60,6 +61,7 @@ class ForwardingApp:
         model = self._models.get(str(body.get("model")))
         if model is None:
             raise unknown_model(str(body.get("model")))
+        refuse_addresses(body.get("messages"))
         entered = await asyncio.to_thread(model.enter)
         target = model.target(entered)
         sent = {**body, "model": target.model}
@@ -99,6 +101,7 @@ class ForwardingApp:
         model = self._models.get(str(body.get("model")))
         if model is None:
             raise unknown_model(str(body.get("model")))
+        refuse_addresses(body.get("messages"))
         entered = await asyncio.to_thread(model.enter)
         try:
             target = model.target(entered)
