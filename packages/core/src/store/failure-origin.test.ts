@@ -41,7 +41,9 @@ describe('failure origin', () => {
     });
     expect(attemptFailureOrigin({ status: 'failed', metadata })).toBe('infrastructure');
     const missing = { code: 'ENVIRONMENT_FAILED', message: 'no package', remedy: 'Install it.' } as const;
-    expect(recordedFailure({ metadata: failureMetadata({ metadata: null }, new AgentLightningError(missing)) })).toEqual({
+    expect(
+      recordedFailure({ metadata: failureMetadata({ metadata: null }, new AgentLightningError(missing)) }),
+    ).toEqual({
       ...missing,
       message: '[ENVIRONMENT_FAILED] no package',
       origin: 'infrastructure',
