@@ -56,6 +56,22 @@ test('a crash of the bridge fails its rollouts as infrastructure, and the next r
   expect(await one.play(0)).not.toBe(pid);
 });
 
+test('rollouts that wait for the start end with their signal', async () => {
+  await using one = scripted('slow');
+  const signal = AbortSignal.timeout(50);
+  const results = await Promise.allSettled([0, 1].map((index) => one.play(index, { signal })));
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
+test('an environment that is closed during the start fails the rollouts that wait for it', async () => {
+  const one = scripted('slow');
+  const failed = expect(Promise.all([0, 1].map((index) => one.play(index)))).rejects.toThrow(
+    /\[ENVIRONMENT_FAILED\] .* it is closed/,
+  );
+  await one.environment.close();
+  await failed;
+});
+
 test('an aborted rollout is cancelled in the bridge, which plays on', async () => {
   await using one = scripted('hangs');
   expect(await one.play(0)).toBe(0);
@@ -102,13 +118,17 @@ test('the bridge ends when the trainer is killed', async () => {
   const pid = Number(String(output));
   expect(isRunning(pid)).toBe(true);
   trainer.kill('SIGKILL');
+  await untilEnded(pid);
+});
+
+async function untilEnded(pid: number): Promise<void> {
   // Nothing notifies of the end of a process that is not a child.
   const deadline = performance.now() + 10_000;
   while (isRunning(pid)) {
     expect(performance.now()).toBeLessThan(deadline);
     await wait(20);
   }
-});
+}
 
 function isRunning(pid: number): boolean {
   try {

@@ -87,27 +87,29 @@ export class BridgeProcess {
     for (const stream of [stdin, stdout, stderr]) (stream as { unref?(): void } | null)?.unref?.();
   }
 
-  /**
-   * Starts the program, and waits until it has loaded the taskset.
-   *
-   * @throws AgentLightningError CONFIG when Python, its packages or the taskset are missing; ENVIRONMENT_FAILED with what it wrote last
-   */
-  static async start(program: BridgeProgram): Promise<BridgeProcess> {
+  /** Starts the program, which can play when it is {@link ready}. */
+  static start(program: BridgeProgram): BridgeProcess {
     const bridge = new BridgeProcess(program);
     const late = new Error(`it has not loaded the taskset within ${startTimeoutMs} ms`);
     const timeout = setTimeout(() => bridge.#fail(late), startTimeoutMs);
-    try {
-      bridge.#send(program.request);
-      await bridge.#started.promise;
-      return bridge;
-    } finally {
-      clearTimeout(timeout);
-    }
+    const stop = (): void => clearTimeout(timeout);
+    bridge.ready.then(stop, stop);
+    bridge.#send(program.request);
+    return bridge;
   }
 
-  /** Whether the program runs. */
+  /**
+   * Resolves when the program has loaded the taskset.
+   *
+   * @throws AgentLightningError CONFIG when Python, its packages or the taskset are missing; ENVIRONMENT_FAILED with what it wrote last
+   */
+  get ready(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  /** Whether the program runs, and has not failed. */
   get isOpen(): boolean {
-    return this.#failure === null;
+    return this.#failure === null && this.#isRunning;
   }
 
   /** Plays a rollout; an aborted signal cancels it. */
@@ -136,6 +138,10 @@ export class BridgeProcess {
   async close(): Promise<void> {
     this.#fail(new Error('it is closed'));
     await this.#ended.promise;
+  }
+
+  get #isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
   #send(message: JsonObject): void {
@@ -176,9 +182,9 @@ export class BridgeProcess {
     this.#started.reject(this.#failure);
     for (const { reject } of this.#pending.values()) reject(this.#failure);
     // With the programs that tasksets start.
-    const { pid, exitCode, signalCode } = this.#child;
+    const { pid } = this.#child;
     if (pid === undefined) this.#ended.resolve();
-    else if (exitCode === null && signalCode === null) endGroup(pid);
+    else if (this.#isRunning) endGroup(pid);
   }
 }
 
