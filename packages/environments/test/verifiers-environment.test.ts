@@ -56,6 +56,32 @@ test('a crash of the bridge fails its rollouts as infrastructure, and the next r
   expect(await one.play(0)).not.toBe(pid);
 });
 
+test.each(['serves', 'detaches'])('a killed bridge whose server %s fails its rollouts at once', async (id) => {
+  await using one = scripted(id);
+  const [pid, server] = [await one.play(0), await one.play(2)];
+  const store = await openStore(':memory:');
+  const started = Promise.withResolvers<void>();
+  const agent = (): Promise<number> => {
+    started.resolve();
+    return one.play(1);
+  };
+  const pending = runTask({ store, agent, task: { input: {} } });
+  await started.promise;
+  // The bridge has received the pending request when it responds to a later one.
+  await one.play(0);
+  process.kill(pid, 'SIGKILL');
+  expect(await pending).toMatchObject({
+    reward: null,
+    failureOrigin: 'infrastructure',
+    error: { message: expect.stringContaining('its Python process: it exited with SIGKILL') },
+  });
+  await store.close();
+  expect(await one.play(0)).not.toBe(pid);
+  // A bridge cannot end the processes of other groups.
+  if (id === 'detaches') process.kill(server, 'SIGKILL');
+  await untilEnded(server);
+});
+
 test('rollouts that wait for the start end with their signal', async () => {
   await using one = scripted('slow');
   const signal = AbortSignal.timeout(50);

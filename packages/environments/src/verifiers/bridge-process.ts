@@ -49,6 +49,9 @@ interface Pending {
 /** Time limit of the start, in milliseconds: Python imports large packages. */
 const startTimeoutMs = 180_000;
 
+/** Time limit of reading what an ended program wrote, in milliseconds: a process of another group can hold its streams open. */
+const drainTimeoutMs = 1000;
+
 const maxOutputLength = 2000;
 
 /**
@@ -73,8 +76,18 @@ export class BridgeProcess {
     const { pid, stdin, stdout, stderr } = this.#child;
     const release = pid === undefined ? () => undefined : guardProcess(pid);
     this.#child.once('error', (error) => this.#fail(startFailure(program, error)));
-    this.#child.once('close', (code, signal) => {
+    this.#child.once('exit', () => {
+      // The programs that tasksets start remain, and hold the standard error.
+      if (pid !== undefined && hasProcessGroups) endGroup(pid);
       release();
+      const drain = setTimeout(() => {
+        stdout?.destroy();
+        stderr?.destroy();
+      }, drainTimeoutMs);
+      this.#child.once('close', () => clearTimeout(drain));
+    });
+    // After the exit, and what the program wrote last.
+    this.#child.once('close', (code, signal) => {
       this.#fail(new Error(`it exited with ${signal ?? `code ${code}`}`));
       this.#ended.resolve();
     });
