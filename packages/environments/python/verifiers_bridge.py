@@ -64,21 +64,33 @@ def load(request):
         raise LoadError(f"{type(error).__name__}: {error}", "Correct `id` and `args`.") from error
 
 
+class TaskError(Exception):
+    """The taskset has no such task, or this environment cannot play it."""
+
+
 class Tasks:
     """The tasks of a taskset by index, also of one without an end."""
 
     def __init__(self, taskset):
-        self._iterator, self._tasks = iter(taskset), []
+        self._iterator, self._tasks, self._failure = iter(taskset), [], None
 
     def at(self, index):
+        if index < 0:
+            raise TaskError("the first task of a taskset has index 0")
         while len(self._tasks) <= index:
+            if self._failure is not None:
+                raise self._failure
             try:
                 self._tasks.append(next(self._iterator))
             except StopIteration:
-                raise LookupError(f"the taskset has {len(self._tasks)} tasks") from None
+                raise TaskError(f"the taskset has {len(self._tasks)} tasks") from None
+            except Exception as error:
+                # A generator that has failed then ends, as if the taskset had no further tasks.
+                self._failure = error
+                raise
         task = self._tasks[index]
         if task.data.image is not None or type(task).NEEDS_CONTAINER:
-            raise LookupError("it needs a container, and this environment starts none")
+            raise TaskError("it needs a container, and this environment starts none")
         return task
 
 
@@ -110,7 +122,7 @@ async def play(environment, tasks, request):
         context = ModelContext(client=client, model=request["model"], sampling=SamplingConfig())
         (slot,) = environment.slots(tasks.at(request["index"]))
         return result_of(await environment.run_slot(slot, context))
-    except LookupError as error:
+    except TaskError as error:
         return {"error": str(error), "kind": "task", "status": None}
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}", "kind": "environment", "status": None}

@@ -76,26 +76,26 @@ export function verifiersEnvironment(options: VerifiersOptions): VerifiersEnviro
 /** The bridge of all rollouts of this process. */
 class SharedBridge {
   readonly #program: BridgeProgram;
-  #bridge: Promise<BridgeProcess> | null = null;
+  #bridge: BridgeProcess | null = null;
 
   constructor(program: BridgeProgram) {
     this.#program = program;
   }
 
-  /** The running bridge. After a crash or a failed start, one of the waiting rollouts starts it again. */
+  /** The running bridge. After a crash or a failed start, the next rollout starts it again. */
   async open(signal: AbortSignal): Promise<BridgeProcess> {
-    const current = this.#bridge;
-    const opened = await current?.catch(() => null);
     signal.throwIfAborted();
-    if (opened?.isOpen === true) return opened;
-    if (this.#bridge === current) this.#bridge = BridgeProcess.start(this.#program);
-    return await untilAborted(this.#bridge ?? this.open(signal), signal);
+    if (this.#bridge?.isOpen !== true) this.#bridge = BridgeProcess.start(this.#program);
+    const bridge = this.#bridge;
+    await untilAborted(bridge.ready, signal);
+    return bridge;
   }
 
+  /** Also ends a bridge that starts, and fails the rollouts that wait for it. */
   async close(): Promise<void> {
-    const opened = await this.#bridge?.catch(() => null);
+    const bridge = this.#bridge;
     this.#bridge = null;
-    await opened?.close();
+    await bridge?.close();
   }
 }
 

@@ -56,6 +56,48 @@ test('a crash of the bridge fails its rollouts as infrastructure, and the next r
   expect(await one.play(0)).not.toBe(pid);
 });
 
+test.each(['serves', 'detaches'])('a killed bridge whose server %s fails its rollouts at once', async (id) => {
+  await using one = scripted(id);
+  const [pid, server] = [await one.play(0), await one.play(2)];
+  const store = await openStore(':memory:');
+  const started = Promise.withResolvers<void>();
+  const agent = (): Promise<number> => {
+    started.resolve();
+    return one.play(1);
+  };
+  const pending = runTask({ store, agent, task: { input: {} } });
+  await started.promise;
+  // The bridge has received the pending request when it responds to a later one.
+  await one.play(0);
+  process.kill(pid, 'SIGKILL');
+  expect(await pending).toMatchObject({
+    reward: null,
+    failureOrigin: 'infrastructure',
+    error: { message: expect.stringContaining('its Python process: it exited with SIGKILL') },
+  });
+  await store.close();
+  expect(await one.play(0)).not.toBe(pid);
+  // A bridge cannot end the processes of other groups.
+  if (id === 'detaches') process.kill(server, 'SIGKILL');
+  await untilEnded(server);
+});
+
+test('rollouts that wait for the start end with their signal', async () => {
+  await using one = scripted('slow');
+  const signal = AbortSignal.timeout(50);
+  const results = await Promise.allSettled([0, 1].map((index) => one.play(index, { signal })));
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
+test('an environment that is closed during the start fails the rollouts that wait for it', async () => {
+  const one = scripted('slow');
+  const failed = expect(Promise.all([0, 1].map((index) => one.play(index)))).rejects.toThrow(
+    /\[ENVIRONMENT_FAILED\] .* it is closed/,
+  );
+  await one.environment.close();
+  await failed;
+});
+
 test('an aborted rollout is cancelled in the bridge, which plays on', async () => {
   await using one = scripted('hangs');
   expect(await one.play(0)).toBe(0);
@@ -102,13 +144,17 @@ test('the bridge ends when the trainer is killed', async () => {
   const pid = Number(String(output));
   expect(isRunning(pid)).toBe(true);
   trainer.kill('SIGKILL');
+  await untilEnded(pid);
+});
+
+async function untilEnded(pid: number): Promise<void> {
   // Nothing notifies of the end of a process that is not a child.
   const deadline = performance.now() + 10_000;
   while (isRunning(pid)) {
     expect(performance.now()).toBeLessThan(deadline);
     await wait(20);
   }
-});
+}
 
 function isRunning(pid: number): boolean {
   try {

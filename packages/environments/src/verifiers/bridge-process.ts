@@ -49,6 +49,9 @@ interface Pending {
 /** Time limit of the start, in milliseconds: Python imports large packages. */
 const startTimeoutMs = 180_000;
 
+/** Time limit of reading what an ended program wrote, in milliseconds: a process of another group can hold its streams open. */
+const drainTimeoutMs = 1000;
+
 const maxOutputLength = 2000;
 
 /**
@@ -73,8 +76,18 @@ export class BridgeProcess {
     const { pid, stdin, stdout, stderr } = this.#child;
     const release = pid === undefined ? () => undefined : guardProcess(pid);
     this.#child.once('error', (error) => this.#fail(startFailure(program, error)));
-    this.#child.once('close', (code, signal) => {
+    this.#child.once('exit', () => {
+      // The programs that tasksets start remain, and hold the standard error.
+      if (pid !== undefined && hasProcessGroups) endGroup(pid);
       release();
+      const drain = setTimeout(() => {
+        stdout?.destroy();
+        stderr?.destroy();
+      }, drainTimeoutMs);
+      this.#child.once('close', () => clearTimeout(drain));
+    });
+    // After the exit, and what the program wrote last.
+    this.#child.once('close', (code, signal) => {
       this.#fail(new Error(`it exited with ${signal ?? `code ${code}`}`));
       this.#ended.resolve();
     });
@@ -87,27 +100,29 @@ export class BridgeProcess {
     for (const stream of [stdin, stdout, stderr]) (stream as { unref?(): void } | null)?.unref?.();
   }
 
-  /**
-   * Starts the program, and waits until it has loaded the taskset.
-   *
-   * @throws AgentLightningError CONFIG when Python, its packages or the taskset are missing; ENVIRONMENT_FAILED with what it wrote last
-   */
-  static async start(program: BridgeProgram): Promise<BridgeProcess> {
+  /** Starts the program, which can play when it is {@link ready}. */
+  static start(program: BridgeProgram): BridgeProcess {
     const bridge = new BridgeProcess(program);
     const late = new Error(`it has not loaded the taskset within ${startTimeoutMs} ms`);
     const timeout = setTimeout(() => bridge.#fail(late), startTimeoutMs);
-    try {
-      bridge.#send(program.request);
-      await bridge.#started.promise;
-      return bridge;
-    } finally {
-      clearTimeout(timeout);
-    }
+    const stop = (): void => clearTimeout(timeout);
+    bridge.ready.then(stop, stop);
+    bridge.#send(program.request);
+    return bridge;
   }
 
-  /** Whether the program runs. */
+  /**
+   * Resolves when the program has loaded the taskset.
+   *
+   * @throws AgentLightningError CONFIG when Python, its packages or the taskset are missing; ENVIRONMENT_FAILED with what it wrote last
+   */
+  get ready(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  /** Whether the program runs, and has not failed. */
   get isOpen(): boolean {
-    return this.#failure === null;
+    return this.#failure === null && this.#isRunning;
   }
 
   /** Plays a rollout; an aborted signal cancels it. */
@@ -136,6 +151,10 @@ export class BridgeProcess {
   async close(): Promise<void> {
     this.#fail(new Error('it is closed'));
     await this.#ended.promise;
+  }
+
+  get #isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
   #send(message: JsonObject): void {
@@ -176,9 +195,9 @@ export class BridgeProcess {
     this.#started.reject(this.#failure);
     for (const { reject } of this.#pending.values()) reject(this.#failure);
     // With the programs that tasksets start.
-    const { pid, exitCode, signalCode } = this.#child;
+    const { pid } = this.#child;
     if (pid === undefined) this.#ended.resolve();
-    else if (exitCode === null && signalCode === null) endGroup(pid);
+    else if (this.#isRunning) endGroup(pid);
   }
 }
 

@@ -82,9 +82,21 @@ describeWithVerifiers('tasksets of verifiers', (python) => {
       /\[ENVIRONMENT_FAILED\] Task 1 of taskset "sums" failed: TaskError.*division by zero/,
     );
     expect(String((await sums.play(5, [])).result)).toMatch(/\[CONFIG\].*the taskset has 5 tasks/);
+    const before = await sums.play(-1, []);
+    expect(String(before.result)).toMatch(/\[CONFIG\] Task -1 .*the first task of a taskset has index 0/);
     const ended = await sums.play(1, [respondWith('exit')]);
     expect(String(ended.result)).toMatch(/\[ENVIRONMENT_FAILED\].*its Python process: it exited with code 1/);
     expect((await sums.play(1, [respondWith('2')])).result).toBe(1);
+  });
+
+  test('a taskset that fails while it loads a task is a failure of the environment, for all later rollouts', async () => {
+    await using broken = environmentOf({ id: 'broken' });
+    const results = [await broken.play(1, []), await broken.play(2, [])].map(({ result }) => String(result));
+    expect(results).toEqual([
+      expect.stringContaining(`[ENVIRONMENT_FAILED] Task 1 of taskset "broken" failed: KeyError: 'answer'`),
+      expect.stringContaining(`[ENVIRONMENT_FAILED] Task 2 of taskset "broken" failed: KeyError: 'answer'`),
+    ]);
+    expect((await broken.play(0, [respondWith('1')])).result).toBe(1);
   });
 
   test('a task that needs a container is refused', async () => {
