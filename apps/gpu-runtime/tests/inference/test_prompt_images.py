@@ -1,4 +1,4 @@
-"""Images in prompts of the endpoint: what is sampled from them is what is trained."""
+"""Images in prompts of the endpoint: the trainer scores responses to them as the sampler does."""
 
 from __future__ import annotations
 

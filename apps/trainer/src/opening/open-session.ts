@@ -1,6 +1,5 @@
 import type { AgentLightningError, Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import { policyKey } from '../config/policies.ts';
 import { groupSizeOf, needsSamplingLogprobs } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
@@ -16,7 +15,6 @@ import { presentConfig } from '../run/run-stages.ts';
 import type { TrainedBase } from '../run/run-state.ts';
 import { readStepRecords } from '../run/step-records.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
-import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import type { RegisterUpstreams } from '../runtime/open-gateway.ts';
 import { type OpenRuntime, openRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
@@ -164,7 +162,8 @@ export async function openSession(opened: OpenRun, options: Omit<SessionOptions,
   for (const policy of policies)
     guided.push({ ...policy, teacher: await openTeacher(policy, { ...source, store, inferenceKey }) });
   const { baseModels } = state;
-  const described = { ...baseModels, ...baseModelsOf(policies, config, capabilities) };
+  const own = policies.map((policy) => [policyKey(policy), trainedBase(policy)] as const);
+  const described = { ...baseModels, ...Object.fromEntries(own) };
   const { resourcesId } = await store.addResources({ ...judgeResources(config.rewards), ...resources });
   await cancelUnfinished(store, { runId: run.runId });
   if (config.hasAgent) onOpen(startRunner({ config, store, run, emit, onFailure }));
@@ -200,18 +199,9 @@ export async function openSession(opened: OpenRun, options: Omit<SessionOptions,
   };
 }
 
-/** The base models of policies by name, for the record of their origin. */
-function baseModelsOf(
-  policies: readonly ServedSessionPolicy[],
-  { runtime }: ResolvedConfig,
-  capabilities: RuntimeCapabilities,
-): Readonly<Record<string, TrainedBase>> {
-  const bases = policies.map((policy) => {
-    const name = chooseBaseModel(policy.baseModel ?? runtime.model, capabilities);
-    const license = capabilities.models.find((model) => model.name === name)?.license ?? null;
-    return [policyKey(policy), { name, license }] as const;
-  });
-  return Object.fromEntries(bases);
+/** The base of a policy, as its origin is recorded. */
+function trainedBase({ base: { name, license } }: ServedSessionPolicy): TrainedBase {
+  return { name, license };
 }
 
 /** The stored data of a session, whose messages the first policy encodes. */

@@ -9,29 +9,36 @@ import { failureLocation } from './failure-location.ts';
 export async function allFailed(store: Store, collected: readonly FinishedRollout[]): Promise<AgentLightningError> {
   const first = collected[0];
   const rolloutId = first?.rollout.rolloutId ?? null;
-  const reason = first === undefined ? 'there were none' : await failureText(store, first);
-  const remedy = first === undefined ? undefined : (await failureOf(store, first))?.remedy;
+  const { text, remedy } = first === undefined ? noRollout : await failureOf(store, first);
   const isModelGone = collected.every(({ failure }) => failure === 'infrastructure');
   return new AgentLightningError({
     code: isModelGone ? 'UPSTREAM_FAILED' : 'AGENT_FAILED',
-    message: `all ${collected.length} rollouts failed; the first: ${reason}`,
+    message: `all ${collected.length} rollouts failed; the first: ${text}`,
     ...(remedy === undefined ? {} : { remedy }),
     details: { rolloutId },
   });
 }
 
-async function failureOf(store: Store, { rollout }: CollectedRollout): Promise<ReturnType<typeof recordedFailure>> {
-  const attempt = await store.getLatestAttempt(rollout.rolloutId);
-  return attempt === null ? null : recordedFailure(attempt);
+/** The failure of a rollout, with its file and line and the command that shows its trace. */
+export async function failureText(store: Store, collected: CollectedRollout): Promise<string> {
+  return (await failureOf(store, collected)).text;
 }
 
-/** The failure of a rollout, with its file and line and the command that shows its trace. */
-export async function failureText(store: Store, { rollout, spans }: CollectedRollout): Promise<string> {
+/** The text of a failure, and what to do about it. */
+interface FailureDescription {
+  readonly text: string;
+  readonly remedy?: string | undefined;
+}
+
+const noRollout: FailureDescription = { text: 'there were none' };
+
+async function failureOf(store: Store, { rollout, spans }: CollectedRollout): Promise<FailureDescription> {
   const attempt = await store.getLatestAttempt(rollout.rolloutId);
-  const recorded = attempt === null ? null : recordedFailure(attempt)?.message;
+  const recorded = attempt === null ? null : recordedFailure(attempt);
   const location = failureLocation(spans);
   const at = location === null ? '' : ` at ${location}`;
-  return `${recorded ?? unrecorded(rollout, attempt)}${at} (agl show ${rollout.rolloutId})`;
+  const what = recorded?.message ?? unrecorded(rollout, attempt);
+  return { text: `${what}${at} (agl show ${rollout.rolloutId})`, remedy: recorded?.remedy };
 }
 
 /** Where warnings read failures and are emitted. */

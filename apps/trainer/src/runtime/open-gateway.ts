@@ -32,8 +32,8 @@ export interface ServedPolicy {
   readonly name: string | null;
   /** The agents whose calls it receives; calls of other agents are sent to the first policy. */
   readonly agents: readonly string[];
-  /** Whether it is trained on images. */
-  readonly readsImages: boolean;
+  /** Whether its base is trained on images. */
+  readonly base: { readonly readsImages: boolean };
   /** Further names by which agents request it. */
   readonly modelNames: readonly string[];
 }
@@ -53,11 +53,11 @@ export async function openGateway(options: {
   readonly registerUpstreams: RegisterUpstreams | null;
 }): Promise<OpenGateway> {
   const { config, store, run, policies, inferenceKey, wait, registerUpstreams } = options;
-  const upstream = policies.map(({ endpoint, name, agents, modelNames, readsImages }) => ({
+  const upstream = policies.map(({ endpoint, name, agents, modelNames, base }) => ({
     baseUrl: endpoint.baseUrl,
     model: endpoint.model,
     agents,
-    readsImages,
+    readsImages: base.readsImages,
     apiKey: inferenceKey(endpoint),
     names: [...(name === null ? [] : [name]), ...modelNames],
   }));

@@ -12,15 +12,21 @@ import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { loraOf, type ResolvedRuntime } from '../config/sections/runtime-config.ts';
 import { presentStage } from '../run/run-stages.ts';
-import type { RunState } from '../run/run-state.ts';
+import type { RunState, TrainedBase } from '../run/run-state.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
+
+/** A base model of a runtime. */
+export interface BaseModel extends TrainedBase {
+  /** Whether it is trained on images. */
+  readonly readsImages: boolean;
+}
 
 /** A policy's model and its reference model. */
 export interface OpenModel {
   readonly model: RuntimeModel;
-  /** Whether it is trained on images. */
-  readonly readsImages: boolean;
+  /** The base model, as the runtime describes it. */
+  readonly base: BaseModel;
   /** Returns the initial model, for a KL term. */
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
 }
@@ -54,7 +60,8 @@ export async function openModel(
   const initialCheckpoint = (start ?? state.from)?.uris[policyKey(policy)];
   if (initialCheckpoint !== undefined) assertOfProject(initialCheckpoint, config.project);
   const baseModel = chooseBaseModel(policy.baseModel ?? config.runtime.model, capabilities);
-  const readsImages = capabilities.models.find(({ name }) => name === baseModel)?.readsImages ?? false;
+  const { license = null, readsImages = false } = capabilities.models.find(({ name }) => name === baseModel) ?? {};
+  const base: BaseModel = { name: baseModel, license, readsImages };
   const origin: ModelOrigin = {
     baseModel,
     seed,
@@ -68,16 +75,16 @@ export async function openModel(
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
   if (uri !== null) assertOwnCheckpoint(run.runId, await loadSaved(model, uri, source));
   else await assertUntrained(model, { runId: run.runId, isSaved: policy.algorithm !== null });
-  if (!hasOrigin) return { model, readsImages, reference: () => Promise.reject(missingOrigin(source)) };
+  if (!hasOrigin) return { model, base, reference: () => Promise.reject(missingOrigin(source)) };
   if (capabilities.features?.includes('reference_logprobs') === true) {
     const logprobs = (batch: TrainingBatch) => model.logprobs(batch, { useReference: true });
-    return { model, readsImages, reference: () => Promise.resolve({ logprobs }) };
+    return { model, base, reference: () => Promise.resolve({ logprobs }) };
   }
   // A second model, created on first use.
   let reference: Promise<TrainableModel> | null = null;
   return {
     model,
-    readsImages,
+    base,
     reference: () => {
       const own = initialCheckpoint === undefined ? {} : modelOptions;
       reference ??= runtime.createModel({ ...origin, ...own, modelId: referenceName(qualifiedId, name) });

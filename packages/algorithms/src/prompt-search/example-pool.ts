@@ -97,12 +97,18 @@ export class ExamplePool {
     return this.#fruitless >= maxFruitless;
   }
 
+  /** The prompts that consist of examples. */
+  get #names(): readonly string[] {
+    return Object.keys(this.#searched).filter((name) => this.isExamples(name));
+  }
+
   /** Adds training rollouts. The order matters: the first of two equally good rollouts of a task is kept. */
   add(tried: readonly TriedTask[]): void {
     const before = this.#goodText();
     this.#lowest = lowestReward(this.#lowest, tried);
-    const names = Object.keys(this.#searched).filter((name) => this.isExamples(name));
-    this.#found = Object.fromEntries(names.map((name) => [name, bestByTask(this.#found[name] ?? [], tried, name)]));
+    this.#found = Object.fromEntries(
+      this.#names.map((name) => [name, bestByTask(this.#found[name] ?? [], tried, name)]),
+    );
     // A new rollout may give a new version.
     if (this.#goodText() !== before) this.#fruitless = 0;
   }
@@ -118,8 +124,7 @@ export class ExamplePool {
 
   /** Number of tasks of which examples can be drawn, by prompt; see `PromptSearchStanding.exampleTasks`. */
   get tasks(): Readonly<Record<string, number>> {
-    const names = Object.keys(this.#searched).filter((name) => this.isExamples(name));
-    return Object.fromEntries(names.map((name) => [name, this.#good(name).length]));
+    return Object.fromEntries(this.#names.map((name) => [name, this.#good(name).length]));
   }
 
   /** The rollouts of the examples in these prompts; nothing without any. */

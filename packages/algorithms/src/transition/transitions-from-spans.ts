@@ -15,11 +15,11 @@ import { Turns } from './turns.ts';
 const logprobTolerance = 1e-3;
 
 /** Reason why a choice of a model call cannot be trained on; null when it can. */
-function exclusionReason(call: ModelCall, choice: ModelCallChoice): string | null {
+function exclusionReason(call: ModelCall, choice: ModelCallChoice, images: readonly string[]): string | null {
   const { responseTokenIds, responseLogprobs } = choice;
   if (!call.isTrainable) return call.untrainableReason ?? 'untrainable';
   if (call.promptTokenIds.length === 0) return 'no_prompt_tokens';
-  if ((call.imageCount ?? 0) !== imagesOf(call).length) return 'missing_images';
+  if ((call.imageCount ?? 0) !== images.length) return 'missing_images';
   if (responseTokenIds.length === 0) return 'empty_response';
   if (responseLogprobs.length !== responseTokenIds.length) return 'missing_logprobs';
   if (!responseLogprobs.every((logprob) => Number.isFinite(logprob) && logprob <= logprobTolerance)) {
@@ -96,10 +96,11 @@ export function transitionsFromSpans(spans: readonly Span[], options: Transition
   const chooser = new CallChooser(captured, options);
   for (const call of calls) {
     const notChosen = chooser.reasonAgainst(call);
+    const images = imagesOf(call);
     for (const choice of call.choices) {
-      const reason = notChosen ?? exclusionReason(call, choice);
+      const reason = notChosen ?? exclusionReason(call, choice, images);
       if (reason !== null) reasons.push(reason);
-      else transitions.push(transition(call, choice, byCall.get(call.sequenceId) ?? null));
+      else transitions.push(transition(call, choice, { reward: byCall.get(call.sequenceId) ?? null, images }));
     }
   }
   const rewarded = new Set(transitions.map(({ sequenceId }) => sequenceId));
@@ -119,7 +120,11 @@ function imagesOf(call: ModelCall): readonly string[] {
   return call.imageCount ? promptImages(call.request ?? {}).filter((url) => url !== null) : [];
 }
 
-function transition(call: ModelCall, choice: ModelCallChoice, reward: number | null): Transition {
+function transition(
+  call: ModelCall,
+  choice: ModelCallChoice,
+  { reward, images }: { readonly reward: number | null; readonly images: readonly string[] },
+): Transition {
   const { responsePolicyVersions: versions } = choice;
   return {
     rolloutId: call.rolloutId,
@@ -129,7 +134,7 @@ function transition(call: ModelCall, choice: ModelCallChoice, reward: number | n
     agentName: call.agentName,
     agentPath: call.agentPath,
     promptTokenIds: call.promptTokenIds,
-    ...(call.imageCount ? { images: imagesOf(call) } : {}),
+    ...(images.length > 0 ? { images } : {}),
     responseTokenIds: choice.responseTokenIds,
     responseLogprobs: choice.responseLogprobs.map((logprob) => Math.min(0, logprob)),
     temperature: call.temperature,
