@@ -10,7 +10,7 @@ import { repositoryRoot } from '../repository-files.ts';
 const dataFile = 'packages/core/src/chat-completion/engines.json';
 
 /** Path of the Python module from the root of the repository. */
-export const engineModule = 'apps/gpu-runtime/src/agentlightning_runtime/inference/vllm/engine_terms.py';
+export const engineModule = 'apps/gpu-runtime/src/agentlightning_runtime/inference/experimental/vllm/engine_terms.py';
 
 interface Engine {
   readonly name: string;

@@ -11,8 +11,8 @@ from transformers.utils import logging as transformers_logging
 from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.engine.base.device import choose_device
 from agentlightning_runtime.engine.base.ranks import Ranks, is_one_of_several, join_ranks, local_rank
-from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.experimental.bitsandbytes_package import require_bitsandbytes
+from agentlightning_runtime.engine.experimental.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.open_backend import open_inference
 

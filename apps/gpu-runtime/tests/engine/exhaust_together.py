@@ -14,7 +14,7 @@ from agentlightning_runtime.contract.batch import AdamParameters
 from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.contract.settings import EngineSettings, ModelRequest
 from agentlightning_runtime.engine.base.ranks import Ranks, join_ranks
-from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
+from agentlightning_runtime.engine.experimental.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.torch_model import TorchModel
 

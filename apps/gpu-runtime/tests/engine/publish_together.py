@@ -17,7 +17,7 @@ from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.base.ranks import join_ranks
-from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
+from agentlightning_runtime.engine.experimental.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http.http_server import EndpointSettings

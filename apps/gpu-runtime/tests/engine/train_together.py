@@ -18,10 +18,9 @@ from agentlightning_runtime.contract.inference_backend import ServedModel
 from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.base.ranks import join_ranks
-from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
+from agentlightning_runtime.engine.experimental.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.torch_engine import TorchEngine
-from agentlightning_runtime.engine.torch_model import TorchModel
 
 ADAM = AdamParameters(learning_rate=0.01, weight_decay=0.01)
 
@@ -91,7 +90,7 @@ def forbidden_gathering() -> Generator[None]:
         DTensor.full_tensor = full_tensor
 
 
-def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, object]:
+def train(model: EngineModel, name: str, directory: Path) -> dict[str, object]:
     """All operations of a model and their observable results."""
     first = model.forward_backward(
         a_batch(1), a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1), no_progress
@@ -102,7 +101,7 @@ def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, obj
     found["norm"] = with_norm.gradient_norm
     model.publish_weights()
     with forbidden_gathering():
-        saved = model.save_checkpoint(f"after-{own.parts.request.model_id}", b"state").result()
+        saved = model.save_checkpoint(f"after-{name}", b"state").result()
     for _ in range(2):
         model.forward_backward(a_batch(3), a_loss("ppo"), no_progress)
         model.optim_step(ADAM)
@@ -120,7 +119,7 @@ def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, obj
     for use_reference in (False, True):
         scored = model.forward(a_batch(5), use_reference=use_reference, progress=no_progress)
         found[f"logprobs-{use_reference}"] = [each.tolist() for each in scored.logprobs]
-    out = directory / f"export-{own.parts.request.model_id}"
+    out = directory / f"export-{name}"
     out.mkdir()
     model.export_weights("", "safetensors", out)
     return found
@@ -139,7 +138,7 @@ def main() -> None:
         results[f"{name}-gradients"] = gradients(once, backend)
         once.unload()
         model = leading.create_model(ModelRequest(name, "tiny", 3, lora, has_value_head=True))
-        results[name] = train(model, model.own, directory)
+        results[name] = train(model, name, directory)
         results[f"{name}-served"] = backend.weights
         model.unload()
     torch.save(results, directory / "results.pt")

@@ -22,8 +22,8 @@ from tests.inference.scripted_token_api import ScriptedTokenApi
 from transformers import AutoModelForCausalLM
 
 from agentlightning_runtime.engine.loading.random_model import load_random_model
+from agentlightning_runtime.inference.experimental.vllm.server_api import VllmApi
 from agentlightning_runtime.inference.http.http_server import EndpointSettings, HttpServer
-from agentlightning_runtime.inference.vllm.server_api import VllmApi
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from torch import nn
 
-    from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
+    from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmModel
 
 
 Fault = Literal["", "adapter_not_delivered", "old_adapter_kept", "base_served", "stale_replica"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentlightning_runtime.inference.chat.chat_request import ChatRequest
-from agentlightning_runtime.inference.vllm.engine_terms import RUNTIME, SGLANG, VLLM, EngineTerms
-from agentlightning_runtime.inference.vllm.server_api import SglangApi
+from agentlightning_runtime.inference.experimental.vllm.engine_terms import RUNTIME, SGLANG, VLLM, EngineTerms
+from agentlightning_runtime.inference.experimental.vllm.server_api import SglangApi
 
 DATA = Path(__file__).resolve().parents[4] / "packages/core/src/chat-completion/engines.json"
 

@@ -18,9 +18,9 @@ from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.settings import EngineSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
+from agentlightning_runtime.inference.experimental.vllm.vllm_backend import VllmBackend
+from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmLaunch, VllmModel, vllm_command
 from agentlightning_runtime.inference.http.http_server import EndpointSettings
-from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, vllm_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -21,12 +21,17 @@ from agentlightning_runtime.contract.settings import EngineSettings, LoraSetting
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference import open_backend
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
+from agentlightning_runtime.inference.experimental.vllm.publication_folder import make_publication_folder
+from agentlightning_runtime.inference.experimental.vllm.remote_server import RemoteServer
+from agentlightning_runtime.inference.experimental.vllm.vllm_backend import VllmBackend
+from agentlightning_runtime.inference.experimental.vllm.vllm_command import (
+    VllmLaunch,
+    VllmModel,
+    memory_share,
+    vllm_command,
+)
 from agentlightning_runtime.inference.http.http_server import EndpointSettings
 from agentlightning_runtime.inference.open_backend import open_inference, replica_starts
-from agentlightning_runtime.inference.vllm.publication_folder import make_publication_folder
-from agentlightning_runtime.inference.vllm.remote_server import RemoteServer
-from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, memory_share, vllm_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator

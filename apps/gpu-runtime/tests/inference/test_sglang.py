@@ -17,7 +17,7 @@ from agentlightning_runtime.contract.errors import EngineError, EngineErrorReaso
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
 from agentlightning_runtime.create_engine import create_engine
 from agentlightning_runtime.engine.torch_engine import TorchEngine
-from agentlightning_runtime.inference.vllm.remote_server import RemoteServer
+from agentlightning_runtime.inference.experimental.vllm.remote_server import RemoteServer
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -23,10 +23,15 @@ from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
+from agentlightning_runtime.inference.experimental.vllm.vllm_backend import VllmBackend
+from agentlightning_runtime.inference.experimental.vllm.vllm_command import (
+    VllmLaunch,
+    VllmModel,
+    adapter_rank_limit,
+    vllm_command,
+)
+from agentlightning_runtime.inference.experimental.vllm.vllm_process import VllmProcess
 from agentlightning_runtime.inference.http.http_server import EndpointSettings
-from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, adapter_rank_limit, vllm_command
-from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -275,8 +280,8 @@ def test_a_server_does_not_join_the_process_group_of_torchrun(tmp_path: Path, mo
 
 _RUNTIME_THAT_IS_KILLED = """
 import os, signal
-from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
-from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess
+from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmModel
+from agentlightning_runtime.inference.experimental.vllm.vllm_process import VllmProcess
 
 print(VllmProcess(VllmModel("m", 8, None, "hermes")).root_url, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)

@@ -16,9 +16,9 @@ from agentlightning_runtime.contract.errors import EngineError, EngineErrorReaso
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
+from agentlightning_runtime.inference.experimental.vllm.vllm_backend import VllmBackend
 from agentlightning_runtime.inference.http.http_server import EndpointSettings
 from agentlightning_runtime.inference.sampling.sampler import Sampler, SamplerLimits
-from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.contract.inference_backend import InferenceBackend
     from agentlightning_runtime.engine.torch_model import TorchModel
+    from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmModel
     from agentlightning_runtime.inference.sampling.model_queue import ModelQueue
     from agentlightning_runtime.inference.sampling.served_weights import ServedWeights
-    from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
 
 _LORA = LoraSettings(rank=4, alpha=8.0)
 

@@ -23,8 +23,8 @@ from agentlightning_runtime.contract.batch import Batch
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
 from agentlightning_runtime.create_engine import create_engine
 from agentlightning_runtime.engine.torch_engine import TorchEngine
+from agentlightning_runtime.inference.experimental.vllm.vllm_backend import VllmBackend
 from agentlightning_runtime.inference.open_backend import endpoint_settings, replica_starts
-from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import torch
 
     from agentlightning_runtime.engine.torch_model import TorchModel
-    from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
-    from agentlightning_runtime.inference.vllm.vllm_process import RunningServer
+    from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmModel
+    from agentlightning_runtime.inference.experimental.vllm.vllm_process import RunningServer
 
 pytestmark = WITH_VLLM
 

@@ -13,8 +13,8 @@ from tests.vllm.real_vllm import ARGUMENTS, WITH_VLLM, a_folder_with_a_model, se
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
 from agentlightning_runtime.create_engine import create_engine
-from agentlightning_runtime.inference.vllm.replicas import Replicas
-from agentlightning_runtime.inference.vllm.server_api import VllmApi
+from agentlightning_runtime.inference.experimental.vllm.replicas import Replicas
+from agentlightning_runtime.inference.experimental.vllm.server_api import VllmApi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -11,18 +11,18 @@ import torch
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.users import Keys
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
+from agentlightning_runtime.inference.experimental.vllm.remote_server import RemoteServer
+from agentlightning_runtime.inference.experimental.vllm.vllm_backend import VllmBackend
+from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmLaunch, VllmModel, memory_share
+from agentlightning_runtime.inference.experimental.vllm.vllm_process import VllmProcess, has_vllm
 from agentlightning_runtime.inference.http.http_server import EndpointSettings
-from agentlightning_runtime.inference.vllm.remote_server import RemoteServer
-from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, memory_share
-from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess, has_vllm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentlightning_runtime.contract.inference_backend import InferenceBackend
     from agentlightning_runtime.contract.settings import EngineSettings
-    from agentlightning_runtime.inference.vllm.vllm_servers import StartVllm
+    from agentlightning_runtime.inference.experimental.vllm.vllm_servers import StartVllm
 
 
 def open_inference(settings: EngineSettings) -> InferenceBackend:

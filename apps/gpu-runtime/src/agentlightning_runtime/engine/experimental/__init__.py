@@ -1,1 +1,1 @@
-"""What no GPU has run yet: weights in shards over several GPUs, weights in four bits, moments in eight."""
+"""What no GPU has run yet: training on several GPUs, base models in four bits, moments in eight."""

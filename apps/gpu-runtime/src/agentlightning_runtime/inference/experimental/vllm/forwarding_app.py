@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from agentlightning_runtime.inference.experimental.vllm.engine_terms import RUNTIME
+from agentlightning_runtime.inference.experimental.vllm.versioned_response import as_chunks, sample_with_versions
+from agentlightning_runtime.inference.experimental.vllm.vllm_model import vllm_failed
 from agentlightning_runtime.inference.http.api_error import ApiError, unknown_model
 from agentlightning_runtime.inference.http.api_routes import POLICY_VERSION_HEADER, model_api
 from agentlightning_runtime.inference.http.http_guard import hang_up
 from agentlightning_runtime.inference.http.json_object import json_object
 from agentlightning_runtime.inference.text.prompt_images import refuse_addresses
-from agentlightning_runtime.inference.vllm.engine_terms import RUNTIME
-from agentlightning_runtime.inference.vllm.versioned_response import as_chunks, sample_with_versions
-from agentlightning_runtime.inference.vllm.vllm_model import vllm_failed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from agentlightning_runtime.contract.users import Keys
-    from agentlightning_runtime.inference.vllm.vllm_model import Entered, VllmServedModel
+    from agentlightning_runtime.inference.experimental.vllm.vllm_model import Entered, VllmServedModel
 
 _ABORT_CHECK_S = 0.1
 """Poll interval for the cancellation of a request in flight."""

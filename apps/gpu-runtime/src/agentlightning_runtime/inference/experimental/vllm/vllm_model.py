@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.inference.experimental.vllm.engine_terms import RUNTIME
+from agentlightning_runtime.inference.experimental.vllm.replicas import Replicas
+from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmModel, adapter_rank_limit
 from agentlightning_runtime.inference.http.api_error import ApiError, cancelled, model_paused
 from agentlightning_runtime.inference.tool_formats.registry import format_of
-from agentlightning_runtime.inference.vllm.engine_terms import RUNTIME
-from agentlightning_runtime.inference.vllm.replicas import Replicas
-from agentlightning_runtime.inference.vllm.vllm_command import VllmModel, adapter_rank_limit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentlightning_runtime.contract.inference_backend import ProbeResponse, ServedModel
-    from agentlightning_runtime.inference.vllm.device_gate import DeviceGate
-    from agentlightning_runtime.inference.vllm.replicas import Target
-    from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers
+    from agentlightning_runtime.inference.experimental.vllm.device_gate import DeviceGate
+    from agentlightning_runtime.inference.experimental.vllm.replicas import Target
+    from agentlightning_runtime.inference.experimental.vllm.vllm_servers import VllmServers
 
 
 @dataclass(frozen=True, slots=True)

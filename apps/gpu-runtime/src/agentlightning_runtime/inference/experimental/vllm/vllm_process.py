@@ -18,14 +18,14 @@ import httpx
 import torch
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.inference.vllm.server_api import VllmApi
-from agentlightning_runtime.inference.vllm.vllm_command import vllm_command
+from agentlightning_runtime.inference.experimental.vllm.server_api import VllmApi
+from agentlightning_runtime.inference.experimental.vllm.vllm_command import vllm_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentlightning_runtime.inference.vllm.server_api import ServerApi
-    from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel
+    from agentlightning_runtime.inference.experimental.vllm.server_api import ServerApi
+    from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmLaunch, VllmModel
 
 _START_TIMEOUT_S = 900
 """Start timeout: loading a large model and capturing its graphs takes minutes."""

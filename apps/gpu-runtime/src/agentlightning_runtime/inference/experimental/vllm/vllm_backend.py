@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.results import Endpoint, InferenceState
+from agentlightning_runtime.inference.experimental.vllm.device_gate import DeviceGate
+from agentlightning_runtime.inference.experimental.vllm.forwarding_app import ForwardingApp
+from agentlightning_runtime.inference.experimental.vllm.publication_folder import make_publication_folder
+from agentlightning_runtime.inference.experimental.vllm.replicas import Replicas
+from agentlightning_runtime.inference.experimental.vllm.vllm_model import VllmServedModel
+from agentlightning_runtime.inference.experimental.vllm.vllm_servers import VllmServers
 from agentlightning_runtime.inference.http.http_server import EndpointSettings, HttpServer
-from agentlightning_runtime.inference.vllm.device_gate import DeviceGate
-from agentlightning_runtime.inference.vllm.forwarding_app import ForwardingApp
-from agentlightning_runtime.inference.vllm.publication_folder import make_publication_folder
-from agentlightning_runtime.inference.vllm.replicas import Replicas
-from agentlightning_runtime.inference.vllm.vllm_model import VllmServedModel
-from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.contract.inference_backend import ProbeResponse, ServedModel
     from agentlightning_runtime.contract.results import PauseMode
-    from agentlightning_runtime.inference.vllm.vllm_servers import StartVllm
+    from agentlightning_runtime.inference.experimental.vllm.vllm_servers import StartVllm
 
 _log = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from agentlightning_runtime.inference.vllm.server_api import ServerApi, ServerRequest
-    from agentlightning_runtime.inference.vllm.vllm_process import RunningServer
+    from agentlightning_runtime.inference.experimental.vllm.server_api import ServerApi, ServerRequest
+    from agentlightning_runtime.inference.experimental.vllm.vllm_process import RunningServer
 
 _CONTROL_TIMEOUT_S = 600
 """Timeout of reloading the weights of a large model."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
-    from agentlightning_runtime.inference.vllm.vllm_process import RunningServer
+    from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmModel
+    from agentlightning_runtime.inference.experimental.vllm.vllm_process import RunningServer
 
     StartVllm = Callable[[VllmModel, int], RunningServer]
 

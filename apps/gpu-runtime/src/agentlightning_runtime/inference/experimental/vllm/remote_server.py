@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.inference.vllm.server_api import SglangApi, VllmApi
+from agentlightning_runtime.inference.experimental.vllm.server_api import SglangApi, VllmApi
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.inference.vllm.server_api import ServerApi
+    from agentlightning_runtime.inference.experimental.vllm.server_api import ServerApi
 
 _TIMEOUT_S = 30
 

@@ -12,8 +12,9 @@ import logging
 import os
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from agentlightning_runtime.contract.engine import EngineModel, RuntimeEngine, TracedEngine
 from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.engine.base.ranks import Ranks, leave_ranks
 from agentlightning_runtime.engine.memory.out_of_memory import RankExhaustedError
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
         StepResult,
     )
     from agentlightning_runtime.contract.settings import EngineCapabilities, ModelRequest
-    from agentlightning_runtime.engine.torch_engine import TorchEngine
-    from agentlightning_runtime.engine.torch_model import TorchModel
 
 Result = TypeVar("Result")
 
@@ -58,10 +57,26 @@ class Order:
     keywords: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+class RankModel(EngineModel, Protocol):
+    """A model of one rank."""
+
+    def finish(self) -> None:
+        """Waits until no checkpoint is being written."""
+        ...
+
+
+class RankEngine(RuntimeEngine, TracedEngine, Protocol):
+    """The engine of one rank."""
+
+    def create_model(self, request: ModelRequest) -> RankModel:
+        """Creates the part of the model that this rank holds."""
+        ...
+
+
 class LeadingEngine:
     """The engine of rank 0. Implements `RuntimeEngine`."""
 
-    def __init__(self, engine: TorchEngine, ranks: Ranks) -> None:
+    def __init__(self, engine: RankEngine, ranks: Ranks) -> None:
         self._engine = engine
         self._ranks = ranks
 
@@ -72,7 +87,8 @@ class LeadingEngine:
     def create_model(self, request: ModelRequest) -> LeadingModel:
         """Creates the model on all ranks."""
         self._ranks.tell(Order(request.model_id, "create", (request,)))
-        return LeadingModel(_fail_together(lambda: self._engine.create_model(request)), self._ranks)
+        own = _fail_together(lambda: self._engine.create_model(request))
+        return LeadingModel(request.model_id, own, self._ranks)
 
     def gauges(self) -> Mapping[str, float]:
         """The gauges of rank 0."""
@@ -94,8 +110,9 @@ class LeadingEngine:
 class LeadingModel:
     """A model of rank 0: all ranks run the calls that change it. Implements `EngineModel`."""
 
-    def __init__(self, model: TorchModel, ranks: Ranks) -> None:
-        self.own = model
+    def __init__(self, model_id: str, own: RankModel, ranks: Ranks) -> None:
+        self._model_id = model_id
+        self.own = own
         self._ranks = ranks
 
     def state(self) -> ModelState:
@@ -162,16 +179,15 @@ class LeadingModel:
         self._together("unload")
 
     def _together(self, method: str, *arguments: Any, progress: Progress | None = None, **keywords: Any) -> Any:
-        model_id = self.own.parts.request.model_id
-        self._ranks.tell(Order(model_id, method, arguments, keywords))
+        self._ranks.tell(Order(self._model_id, method, arguments, keywords))
         if progress is not None:
             keywords["progress"] = progress
         return _fail_together(lambda: getattr(self.own, method)(*arguments, **keywords))
 
 
-def follow(engine: TorchEngine, ranks: Ranks) -> None:
+def follow(engine: RankEngine, ranks: Ranks) -> None:
     """Executes the calls that rank 0 broadcasts until it stops."""
-    models: dict[str, TorchModel] = {}
+    models: dict[str, RankModel] = {}
     while True:
         order: Order = ranks.tell(None)
         if not order.model_id:
@@ -187,7 +203,7 @@ def follow(engine: TorchEngine, ranks: Ranks) -> None:
     leave_ranks(ranks)
 
 
-def _obey(engine: TorchEngine, models: dict[str, TorchModel], order: Order) -> None:
+def _obey(engine: RankEngine, models: dict[str, RankModel], order: Order) -> None:
     if order.method == "create":
         models[order.model_id] = engine.create_model(*order.arguments)
         return

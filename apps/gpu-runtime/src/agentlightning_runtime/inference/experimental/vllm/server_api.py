@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentlightning_runtime.inference.vllm.engine_terms import SGLANG, VLLM
+from agentlightning_runtime.inference.experimental.vllm.engine_terms import SGLANG, VLLM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from agentlightning_runtime.inference.vllm.engine_terms import RUNTIME, VLLM
+from agentlightning_runtime.inference.experimental.vllm.engine_terms import RUNTIME, VLLM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
