@@ -80,7 +80,7 @@ def _mismatch_of(model: TorchModel) -> EngineError:
     assert error.reason == EngineErrorReason.WEIGHT_MISMATCH
     assert error.probe is not None
     assert error.probe.logprob_gap > error.probe.max_logprob_gap
-    assert error.probe.tokens == 16 * 8
+    assert error.probe.tokens == 16 * 2
     assert f"{error.probe.logprob_gap:.4g} nats" in error.message
     return error
 
@@ -100,6 +100,8 @@ def test_a_publication_reports_its_digest_and_the_probe(
     assert all(each is not None and each.probe is not None for each in digests)
     found = [each for each in digests if each is not None]
     assert [each.probe.logprob_gap < 1e-4 for each in found if each.probe] == [True] * 4
+    # Each token of a response is a step of the sampler: later publications sample fewer.
+    assert [each.probe.tokens for each in found if each.probe] == [16 * 8, 16 * 2, 16 * 2, 16 * 2]
     assert [each.probe.max_logprob_gap for each in found if each.probe] == [1e-3] * 4
     # The last publication is of the same weights.
     assert len({each.digest for each in found}) == 3

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 _PROMPTS = 16
 #: Longer than a block of vLLM's prefix cache, so that stale cached prefixes are detected.
 _PROMPT_TOKENS = 48
-_RESPONSE_TOKENS = 8
+_FIRST_RESPONSE_TOKENS = 8
+#: Of later publications: the prompt and one step of decoding. Each further token is a step of the sampler.
+_RESPONSE_TOKENS = 2
 #: Limit of the gap, as a multiple of the gap at the first publication: rounding differs between policies.
 _LIMIT_FACTOR = 4.0
 #: Smallest limit, in nats per token: in float32, sampler and trainer differ by less than 1e-4.
@@ -42,8 +44,8 @@ _LARGEST_FIRST_GAP = 0.5
 class WeightProbe:
     """Samples responses to fixed prompts and scores them with the trained network.
 
-    A gap at the first publication sets the limit for the later ones: it is caused by rounding, since the weights are
-    the base's and a LoRA is zero.
+    The gap of the first tokens at the first publication sets the limit for the later ones, which sample as many: it is
+    caused by rounding, since the weights are the base's and a LoRA is zero.
 
     Args:
         served: The served model.
@@ -71,15 +73,16 @@ class WeightProbe:
         if not responses:
             return None
         found = self._score(Batch([_datum(each) for each in responses]))
-        gaps = [
-            float(np.abs(own - np.asarray(each.logprobs, dtype=np.float32)).mean())
+        differences = [
+            np.abs(own - np.asarray(each.logprobs, dtype=np.float32))
             for own, each in zip(found, responses, strict=True)
         ]
+        gaps = [float(each.mean()) for each in differences]
         # A NaN in any response must not disappear in the maximum.
         gap = float(np.max(gaps))
-        is_first = self._limit is None
-        limit = self._limit or max(_SMALLEST_LIMIT, _LIMIT_FACTOR * gap)
-        allowed = _LARGEST_FIRST_GAP if is_first else limit
+        first_tokens = float(np.max([each[:_RESPONSE_TOKENS].mean() for each in differences]))
+        limit = self._limit or max(_SMALLEST_LIMIT, _LIMIT_FACTOR * first_tokens)
+        allowed = _LARGEST_FIRST_GAP if self._limit is None else limit
         result = ProbeResult(gap, allowed, sum(len(each.tokens) for each in responses))
         if not gap <= allowed:
             raise self._mismatch(version, result, sum(not each <= allowed for each in gaps))
@@ -87,9 +90,10 @@ class WeightProbe:
         return ProbeResult(gap, limit, result.tokens)
 
     def _prompts(self) -> tuple[Sequence[Sequence[int]], int]:
-        """The same pseudo-random tokens at every publication, and the length of responses."""
-        context = self._served.max_context or _PROMPT_TOKENS + _RESPONSE_TOKENS
-        max_tokens = max(1, min(_RESPONSE_TOKENS, context // 2))
+        """The same pseudo-random tokens at every publication, and the length of the responses."""
+        wanted = _FIRST_RESPONSE_TOKENS if self._limit is None else _RESPONSE_TOKENS
+        context = self._served.max_context or _PROMPT_TOKENS + wanted
+        max_tokens = max(1, min(wanted, context // 2))
         length = max(1, min(_PROMPT_TOKENS, context - max_tokens))
         tokens = np.random.default_rng(0).integers(0, self._served.output_size, (_PROMPTS, length))
         return tokens.tolist(), max_tokens
