@@ -14,6 +14,7 @@ Exit codes: 0 all parts passed or cannot be run here, 1 a part failed, 2 invalid
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 import tempfile
@@ -28,6 +29,13 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "src"), str(ROOT)]
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+if importlib.util.find_spec("httpx2") is None:
+    # Older releases of Transformers bring its predecessor, with the same interface. The runtime's process needs it too.
+    names = tempfile.mkdtemp(prefix="agentlightning-httpx2-")
+    (Path(names) / "httpx2.py").write_text("from httpx import *\n")
+    sys.path.append(names)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), names)))
 
 import torch  # noqa: E402 - the environment is set above
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +47,10 @@ def sample(
     """One response for each conversation, in the same order.
 
     Raises:
-        httpx.HTTPStatusError: When the endpoint rejects a request.
+        httpx2.HTTPStatusError: When the endpoint rejects a request.
     """
     with (
-        httpx.Client(base_url=endpoint.base_url, timeout=300) as client,
+        httpx2.Client(base_url=endpoint.base_url, timeout=300) as client,
         ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool,
     ):
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 import openai
 import pytest
 import torch
@@ -36,7 +36,7 @@ def test_an_answer_tells_its_tokens_their_logprobs_and_the_policy_version(served
 
 def test_the_header_tells_the_policy_version_too(served: Serving) -> None:
     body = {"model": MODEL_ID, "messages": [{"role": "user", "content": "a"}], "max_tokens": 1}
-    answer = httpx.post(f"{served.backend.base_url}/chat/completions", json=body, timeout=60)
+    answer = httpx2.post(f"{served.backend.base_url}/chat/completions", json=body, timeout=60)
     assert answer.headers["x-agl-policy-version"] == "3"
 
 
@@ -119,7 +119,7 @@ def test_a_stop_token_ends_the_answer(served: Serving) -> None:
 def test_models_and_health_are_told(served: Serving) -> None:
     assert [model.id for model in served.client.models.list()] == [MODEL_ID]
     root = served.backend.base_url.removesuffix("/v1")
-    assert httpx.get(f"{root}/health").json() == {"status": "ok"}
+    assert httpx2.get(f"{root}/health").json() == {"status": "ok"}
 
 
 def test_a_completion_goes_on_with_text_or_tokens(served: Serving) -> None:
@@ -184,7 +184,7 @@ def test_an_unknown_model_and_an_unknown_path_are_not_found(served: Serving) -> 
 
 
 def test_a_body_that_is_no_json_is_refused(served: Serving) -> None:
-    answer = httpx.post(f"{served.backend.base_url}/chat/completions", content=b"{", timeout=60)
+    answer = httpx2.post(f"{served.backend.base_url}/chat/completions", content=b"{", timeout=60)
     assert answer.status_code == 400
     assert "not JSON" in answer.json()["error"]["message"]
 
@@ -192,7 +192,7 @@ def test_a_body_that_is_no_json_is_refused(served: Serving) -> None:
 def test_a_body_that_is_too_large_is_refused(served: Serving) -> None:
     # Repeated: a response sent before the body is complete is lost only sometimes.
     for _ in range(10):
-        answer = httpx.post(f"{served.backend.base_url}/chat/completions", content=b"x" * (32 * 2**20 + 1), timeout=60)
+        answer = httpx2.post(f"{served.backend.base_url}/chat/completions", content=b"x" * (32 * 2**20 + 1), timeout=60)
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
 
 
@@ -211,7 +211,7 @@ def test_a_user_sees_and_calls_own_models_only() -> None:
         def status(user: str, path: str, **content: object) -> int:
             url = f"{shared.backend.base_url}/{path}"
             headers = {"authorization": f"Bearer {users[user]}"}
-            return httpx.post(url, json={"max_tokens": 1, **content}, headers=headers, timeout=60).status_code
+            return httpx2.post(url, json={"max_tokens": 1, **content}, headers=headers, timeout=60).status_code
 
         def listed(user: str) -> list[str]:
             client = openai.OpenAI(base_url=shared.backend.base_url, api_key=users[user], max_retries=0)
@@ -227,7 +227,7 @@ def test_a_user_sees_and_calls_own_models_only() -> None:
 
 def test_an_answer_is_json_to_the_last_byte(served: Serving) -> None:
     body = {"model": MODEL_ID, "messages": [{"role": "user", "content": "a"}], "max_tokens": 4, "stream": True}
-    answer = httpx.post(f"{served.backend.base_url}/chat/completions", json=body, timeout=60)
+    answer = httpx2.post(f"{served.backend.base_url}/chat/completions", json=body, timeout=60)
     events = [line.removeprefix("data: ") for line in answer.text.splitlines() if line]
     assert events[-1] == "[DONE]"
     assert all(json.loads(event)["object"] == "chat.completion.chunk" for event in events[:-1])
@@ -237,11 +237,11 @@ def test_a_prompt_of_token_ids_replaces_the_messages(served: Serving) -> None:
     messages = [{"role": "user", "content": "a"}]
     body = {"model": MODEL_ID, "messages": messages}
     root = served.backend.base_url.removesuffix("/v1")
-    rendered = httpx.post(f"{root}/tokenize", json=body, timeout=60).json()
+    rendered = httpx2.post(f"{root}/tokenize", json=body, timeout=60).json()
     plain = ask(served, messages=messages, seed=4)
     assert rendered["tokens"] == plain.prompt_token_ids
     assert rendered["count"] == len(rendered["tokens"])
-    without = httpx.post(f"{root}/tokenize", json={**body, "add_generation_prompt": False}, timeout=60).json()
+    without = httpx2.post(f"{root}/tokenize", json={**body, "add_generation_prompt": False}, timeout=60).json()
     assert rendered["tokens"][: without["count"]] == without["tokens"] != rendered["tokens"]
     given = ask(served, seed=4, extra_body={"prompt_token_ids": rendered["tokens"]})
     assert given.prompt_token_ids == rendered["tokens"]

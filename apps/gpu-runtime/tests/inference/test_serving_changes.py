@@ -7,7 +7,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 import openai
 import pytest
 import torch
@@ -92,7 +92,7 @@ def test_who_hangs_up_is_sampled_no_further(served: Serving, monkeypatch: pytest
     monkeypatch.setattr(Sampler, "submit", recorded)
     fields = {"model": MODEL_ID, "messages": [{"role": "user", "content": "a"}], "max_tokens": 480, "n": 100}
     body = json.dumps({**fields, "stream": streams}).encode()
-    url = httpx.URL(served.backend.base_url)
+    url = httpx2.URL(served.backend.base_url)
     with socket.create_connection((url.host, url.port or 0), timeout=60) as connection:
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {url.host}\r\nContent-Length: {len(body)}\r\n\r\n"
         connection.sendall(head.encode() + body)
@@ -113,5 +113,5 @@ def test_a_model_that_was_removed_is_not_found(served: Serving) -> None:
 def test_a_closed_endpoint_answers_nobody() -> None:
     with serving() as one:
         url = one.backend.base_url
-    with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{url}/models", timeout=5)
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(f"{url}/models", timeout=5)

@@ -11,7 +11,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 import openai
 import pytest
 import torch
@@ -107,7 +107,7 @@ def test_the_tokens_of_a_conversation_are_those_of_the_server(tmp_path: Path) ->
     with training(tmp_path, _LORA) as trained:
         root = trained.backend.endpoint("policy").base_url.removesuffix("/v1")
         body = {"model": "policy", "messages": [{"role": "user", "content": "?"}]}
-        answer = httpx.post(f"{root}/tokenize", json=body, timeout=60)
+        answer = httpx2.post(f"{root}/tokenize", json=body, timeout=60)
         (vllm_model,) = trained.vllm.adapters
         assert answer.json() == {"count": 1, "max_model_len": 64, "tokens": [1], "model": vllm_model}
 
@@ -298,8 +298,8 @@ def test_a_server_ends_when_the_runtime_is_killed(tmp_path: Path) -> None:
     killed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL
     # The server inherits the pipe of the errors, so it has ended when `run` returns.
-    with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{killed.stdout.strip()}/health")
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(f"{killed.stdout.strip()}/health")
 
 
 def test_the_users_arguments_replace_ours() -> None:

@@ -30,7 +30,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "gpu_measure.py"
 BARE_MACHINE = frozenset(
     (
         *("torch", "transformers", "peft", "accelerate", "numpy", "safetensors", "tokenizers", "huggingface_hub"),
-        *("httpx", "jinja2", "yaml", "regex", "tqdm", "requests", "pydantic", "starlette"),
+        *("httpx2", "jinja2", "yaml", "regex", "tqdm", "requests", "pydantic", "starlette"),
         *(
             "uvicorn",
             "httptools",

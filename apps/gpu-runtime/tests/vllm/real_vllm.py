@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 import torch
@@ -134,9 +134,9 @@ def _wait_for(process: subprocess.Popen[bytes], url: str) -> None:
     while time.monotonic() < deadline:
         assert process.poll() is None, "vLLM ended while it started"
         try:
-            if httpx.get(f"{url}/health", timeout=5).status_code == 200:
+            if httpx2.get(f"{url}/health", timeout=5).status_code == 200:
                 return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             pass
         time.sleep(0.5)
     raise TimeoutError(f"vLLM at {url} was not ready within {_START_TIMEOUT_S} s")

@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 import numpy as np
 import openai
 import pytest
@@ -139,7 +139,7 @@ def _wait_for_request(root_url: str) -> None:
     """Returns when vLLM computes responses."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        metrics = httpx.get(f"{root_url}/metrics", timeout=60).text
+        metrics = httpx2.get(f"{root_url}/metrics", timeout=60).text
         if re.search(r"^vllm:num_requests_running\{.*\} [1-9]", metrics, re.MULTILINE):
             return
     raise AssertionError("vLLM computes no response")

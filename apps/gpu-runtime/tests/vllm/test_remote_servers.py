@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 import pytest
 from tests.engine.a_batch import a_batch
 from tests.inference.serving import MODEL_ID, ask_model
@@ -74,7 +74,7 @@ def test_a_replica_that_keeps_the_adapter_fails_the_publication(
     def load(self: Replicas, adapter: str, folder: Path) -> None:
         """Stale replicas load the first adapter, which is zero, under the new name."""
         first = folder.parent / f"{MODEL_ID}-v0-p1"
-        clients: list[httpx.Client] = vars(self)["_clients"]
+        clients: list[httpx2.Client] = vars(self)["_clients"]
         for index, client in enumerate(clients):
             (request,) = VllmApi().load_adapter(adapter, first if index in stale else folder)
             client.post(request[0], json=request[1]).raise_for_status()
@@ -108,7 +108,7 @@ def test_a_prefix_cache_that_survives_a_publication_is_not_used(model: EngineMod
 
 
 def _adapters(url: str) -> list[str]:
-    models = httpx.get(f"{url}/v1/models", headers={"authorization": f"Bearer {_KEY}"}).raise_for_status().json()
+    models = httpx2.get(f"{url}/v1/models", headers={"authorization": f"Bearer {_KEY}"}).raise_for_status().json()
     return [each["id"] for each in models["data"] if each["parent"]]
 
 

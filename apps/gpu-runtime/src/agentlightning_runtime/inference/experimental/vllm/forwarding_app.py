@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from agentlightning_runtime.inference.experimental.vllm.engine_terms import RUNTIME
@@ -43,8 +43,8 @@ class ForwardingApp:
         self._models = models
         self._keys = keys
         # Responses have no time limit.
-        self._client = httpx.AsyncClient(
-            timeout=httpx.Timeout(None, connect=10), limits=httpx.Limits(max_connections=None)
+        self._client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(None, connect=10), limits=httpx2.Limits(max_connections=None)
         )
 
     def starlette(self) -> Starlette:
@@ -109,13 +109,13 @@ class ForwardingApp:
             answer = await self._client.post(
                 f"{target.root_url}{RUNTIME.tokenize_route}", json=sent, headers=target.headers
             )
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise vllm_failed(error) from error
         finally:
             model.leave(entered)
         return Response(answer.content, answer.status_code, media_type="application/json")
 
-    async def _streamed(self, call: httpx.Request, model: VllmServedModel, entered: Entered) -> Response:
+    async def _streamed(self, call: httpx2.Request, model: VllmServedModel, entered: Entered) -> Response:
         try:
             answer = await self._client.send(call, stream=True)
             if answer.status_code == 200:
@@ -123,7 +123,7 @@ class ForwardingApp:
                 stream = _stream(answer, model, entered)
                 return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
             content = await answer.aread()
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             model.leave(entered)
             raise vllm_failed(error) from error
         except BaseException:
@@ -135,8 +135,8 @@ class ForwardingApp:
 
 
 async def _unless_over(
-    sending: asyncio.Task[httpx.Response], request: Request, model: VllmServedModel, entered: Entered
-) -> httpx.Response | None:
+    sending: asyncio.Task[httpx2.Response], request: Request, model: VllmServedModel, entered: Entered
+) -> httpx2.Response | None:
     """The response; None after the client has disconnected. vLLM stops sampling when its connection is closed."""
     gone = asyncio.create_task(hang_up(request))
     try:
@@ -146,20 +146,20 @@ async def _unless_over(
             if gone.done() and not sending.done():
                 return None
         return sending.result()
-    except httpx.TransportError as error:
+    except httpx2.TransportError as error:
         raise vllm_failed(error) from error
     finally:
         gone.cancel()
 
 
-async def _stream(answer: httpx.Response, model: VllmServedModel, entered: Entered) -> AsyncIterator[bytes]:
+async def _stream(answer: httpx2.Response, model: VllmServedModel, entered: Entered) -> AsyncIterator[bytes]:
     try:
         async for piece in answer.aiter_raw():
             model.check_not_aborted(entered)
             yield piece
     except ApiError as error:
         yield f"data: {json.dumps(error.body())}\n\n".encode()
-    except httpx.TransportError as error:
+    except httpx2.TransportError as error:
         yield f"data: {json.dumps(vllm_failed(error).body())}\n\n".encode()
     finally:
         await answer.aclose()

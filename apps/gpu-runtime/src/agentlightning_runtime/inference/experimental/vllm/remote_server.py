@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.experimental.vllm.server_api import SglangApi, VllmApi
@@ -32,7 +32,7 @@ class RemoteServer:
         self.api_key = api_key
         self.api: ServerApi = VllmApi()
         headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
-        with httpx.Client(base_url=self.root_url, headers=headers, timeout=_TIMEOUT_S) as client:
+        with httpx2.Client(base_url=self.root_url, headers=headers, timeout=_TIMEOUT_S) as client:
             try:
                 models: list[dict[str, Any]] = _get(client, "/v1/models")["data"]
                 base = next(model for model in models if not model.get("parent"))
@@ -40,7 +40,7 @@ class RemoteServer:
                 if base.get("owned_by") == "sglang":
                     self.api = SglangApi()
                     _check_sampling_defaults(self.root_url, _get(client, "/server_info"))
-            except (httpx.HTTPError, ValueError, KeyError, StopIteration) as error:
+            except (httpx2.HTTPError, ValueError, KeyError, StopIteration) as error:
                 message = f"No vLLM or SGLang server responds at {self.root_url}: {error}"
                 remedy = "Start it, or correct --sampler-url and its key"
                 raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy=remedy) from error
@@ -49,7 +49,7 @@ class RemoteServer:
         """Leaves it running: it belongs to another program."""
 
 
-def _get(client: httpx.Client, path: str) -> dict[str, Any]:
+def _get(client: httpx2.Client, path: str) -> dict[str, Any]:
     found: dict[str, Any] = client.get(path).raise_for_status().json()
     return found
 

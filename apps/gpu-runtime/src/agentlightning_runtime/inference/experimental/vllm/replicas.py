@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.inference_backend import ProbeResponse
@@ -49,7 +49,8 @@ class Replicas:
     def __init__(self, servers: Sequence[RunningServer]) -> None:
         self._servers = servers
         self._clients = [
-            httpx.Client(base_url=each.root_url, headers=_headers(each), timeout=_CONTROL_TIMEOUT_S) for each in servers
+            httpx2.Client(base_url=each.root_url, headers=_headers(each), timeout=_CONTROL_TIMEOUT_S)
+            for each in servers
         ]
         self._in_flight = [0] * len(servers)
 
@@ -139,7 +140,7 @@ class Replicas:
             client.close()
 
     def _control(self, requests: Callable[[ServerApi], Sequence[ServerRequest]]) -> None:
-        def send(server: RunningServer, client: httpx.Client) -> None:
+        def send(server: RunningServer, client: httpx2.Client) -> None:
             for path, body in requests(server.api):
                 _send(server, client, path, body)
 
@@ -151,10 +152,10 @@ def _headers(server: RunningServer) -> dict[str, str]:
     return {"authorization": f"Bearer {server.api_key}"} if server.api_key else {}
 
 
-def _send(server: RunningServer, client: httpx.Client, path: str, body: dict[str, Any] | None) -> httpx.Response:
+def _send(server: RunningServer, client: httpx2.Client, path: str, body: dict[str, Any] | None) -> httpx2.Response:
     try:
         answer = client.post(path, json=body)
-    except httpx.TransportError as error:
+    except httpx2.TransportError as error:
         message = f"{server.api.name} at {client.base_url} did not respond to {path}: {error}"
         raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log") from error
     if answer.is_error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 
 from agentlightning_runtime.inference.experimental.vllm.engine_terms import RUNTIME, VLLM
 
@@ -22,14 +22,14 @@ _CHAT_PATH = "/v1/chat/completions"
 class RejectedError(Exception):
     """vLLM rejected a request. Its response is passed on."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx2.Response) -> None:
         super().__init__(response.text)
         self.response = response
 
 
 async def sample_with_versions(
-    client: httpx.AsyncClient, root_url: str, headers: Mapping[str, str], *, path: str, body: dict[str, Any]
-) -> httpx.Response:
+    client: httpx2.AsyncClient, root_url: str, headers: Mapping[str, str], *, path: str, body: dict[str, Any]
+) -> httpx2.Response:
     """A whole response. `policy_version` is that of its oldest token, `choices[].policy_versions` has each token's.
 
     Args:
@@ -61,7 +61,7 @@ async def sample_with_versions(
     answer["policy_version"] = min(min(of_tokens) for of_tokens in versions)
     if body.get(RUNTIME.token_ids_flag) and path == _CHAT_PATH:
         answer[RUNTIME.prompt_token_ids_field] = prompts[0]["token_ids"]
-    return httpx.Response(200, json=answer)
+    return httpx2.Response(200, json=answer)
 
 
 def as_chunks(answer: dict[str, Any], *, includes_usage: bool) -> list[dict[str, Any]]:

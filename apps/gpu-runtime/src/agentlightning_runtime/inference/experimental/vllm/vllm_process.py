@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import httpx
+import httpx2
 import torch
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
@@ -132,9 +132,9 @@ class VllmProcess:
                 message = f'vLLM ended with code {code} while it loaded "{model.source}"'
                 raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log")
             try:
-                if httpx.get(f"{self.root_url}/health", timeout=5).status_code == 200:
+                if httpx2.get(f"{self.root_url}/health", timeout=5).status_code == 200:
                     return
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 pass
             time.sleep(0.5)
         message = f'vLLM was not ready within {_START_TIMEOUT_S} s of loading "{model.source}"'
