@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from transformers.utils import logging as transformers_logging
 
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.engine.base.device import choose_device
 from agentlightning_runtime.engine.base.ranks import Ranks, is_one_of_several, join_ranks, local_rank
@@ -45,6 +46,17 @@ def follow_first_process(settings: EngineSettings) -> None:
 
 def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
     require_bitsandbytes(settings)
+    _check_sharded_base(settings)
     if is_one_of_several() and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda":
         settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
     return settings, join_ranks(choose_device(settings.device))
+
+
+def _check_sharded_base(settings: EngineSettings) -> None:
+    if settings.shard_base and settings.load_in_4bit:
+        message = "--shard-base cannot shard a base in 4 bits"
+        raise EngineError(EngineErrorReason.INVALID, message, remedy="Remove --load-in-4bit or --shard-base")
+    if settings.shard_base and not is_one_of_several():
+        message = "--shard-base needs several processes, and this is the only one"
+        remedy = "Start the runtime with torchrun, a process for each GPU, or remove the flag"
+        raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy)

@@ -75,7 +75,7 @@ def a_network(layers: int, lora: LoraSettings | None, **shape: Any) -> PolicyNet
     setattr(base, "_loaded", loaded)  # noqa: B010 -- made here, not read from a source
     setattr(base, "_outline", loaded)  # noqa: B010
     request = ModelRequest("m", "base", 1, lora)
-    return make_network(base, request, lora, Ranks(), gradient_checkpointing=False)
+    return make_network(base, request, lora, Ranks(), is_sharded=False, gradient_checkpointing=False)
 
 
 def without_memory(network: PolicyNetwork) -> FakeTensorMode:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from tests.engine.a_batch import a_batch, a_loss, an_engine, no_progress
 from tests.engine.same_results import assert_same_gradients, assert_same_training, assert_same_weights
 from tests.engine.torchrun import run_together
@@ -15,9 +16,9 @@ from agentlightning_runtime.contract.batch import AdamParameters
 from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 
 
-def train(processes: int, directory: Path) -> dict[str, Any]:
+def train(processes: int, directory: Path, script: str = "train_together.py") -> dict[str, Any]:
     directory.mkdir()
-    run_together(Path(__file__).with_name("train_together.py"), directory, processes)
+    run_together(Path(__file__).with_name(script), directory, processes)
     files = {path.name: path.stat().st_size for path in (directory / "full").glob("after-full.*/*.distcp")}
     return {**torch.load(directory / "results.pt", weights_only=False), "files": files, "directory": directory}
 
@@ -66,3 +67,16 @@ def test_one_process_continues_from_the_checkpoint_of_two(
 def test_two_processes_serve_what_one_serves(found: tuple[dict[str, Any], dict[str, Any]], kind: str) -> None:
     one, two = (each[f"{kind}-served"] for each in found)
     assert_same_weights(one, two)
+
+
+def test_a_lora_on_a_sharded_base_does_what_one_process_does(
+    found: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path
+) -> None:
+    one, sharded = found[0], train(2, tmp_path / "sharded", "shard_base_together.py")
+    assert sharded["held"] == pytest.approx(0.5, abs=0.05)
+    assert_same_gradients(one["lora-gradients"], sharded["lora-gradients"])
+    assert_same_training(one["lora"], sharded["lora"])
+    assert_same_weights({name: one["lora-served"][name] for name in sharded["lora-served"]}, sharded["lora-served"])
+    # Written with the base from host memory: no process has all of it.
+    exported = [load_file(each["directory"] / "export-lora" / "model.safetensors") for each in (one, sharded)]
+    assert_same_weights(*exported)

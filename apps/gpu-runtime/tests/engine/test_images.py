@@ -20,7 +20,7 @@ from agentlightning_runtime.contract.images import Image
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.base.ranks import Ranks
 from agentlightning_runtime.engine.loading.random_model import load_random_model
-from agentlightning_runtime.engine.models.network_factory import peft_config
+from agentlightning_runtime.engine.models.lora import peft_config
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.vision.placed_images import place_images, position_offset, spatial_positions
 
@@ -160,11 +160,12 @@ def test_a_lora_leaves_the_vision_tower_as_it_is(tmp_path: Path) -> None:
     assert any(weight.grad is not None and weight.grad.abs().max() > 0 for weight in model.weights.values())
 
 
-def test_several_processes_train_no_vision_tower(tmp_path: Path) -> None:
-    settings = EngineSettings({"vision": VISION_SOURCE}, tmp_path, device="cpu")
+@pytest.mark.parametrize("lora", [None, LoraSettings(rank=2, alpha=4.0)])
+def test_a_vision_tower_is_not_sharded(tmp_path: Path, lora: LoraSettings | None) -> None:
+    settings = EngineSettings({"vision": VISION_SOURCE}, tmp_path, device="cpu", shard_base=True)
     engine = TorchEngine(settings, SilentBackend(), Ranks(count=2))
-    with pytest.raises(EngineError, match="cannot be trained by several processes") as caught:
-        engine.create_model(ModelRequest("m", "vision", seed=1))
+    with pytest.raises(EngineError, match="cannot be sharded") as caught:
+        engine.create_model(ModelRequest("m", "vision", seed=1, lora=lora))
     assert (caught.value.reason, caught.value.field) == (EngineErrorReason.INVALID, "lora")
 
 

@@ -25,7 +25,7 @@ def test_two_processes_prove_what_rank_0_serves(found: Mapping[str, Any], kind: 
     first, last, _ = found[kind]
     assert first["digest"] != last["digest"]
     for proof in (first, last):
-        assert proof["probe"]["tokens"] == 16 * 8
+        assert proof["probe"]["tokens"] == 16 * 2
         assert proof["probe"]["logprob_gap"] < 1e-4
     assert found[f"{kind}-fault"] == "WEIGHT_MISMATCH"
 

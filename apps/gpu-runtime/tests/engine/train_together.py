@@ -38,17 +38,19 @@ class RecordingBackend(SilentBackend):
 
     def serve(self, model: ServedModel, version: int) -> None:
         super().serve(model, version)
-        self._record(model)
+        self.record(model)
 
     def publish(self, model: ServedModel, version: int) -> None:
         super().publish(model, version)
-        self._record(model)
+        self.record(model)
 
-    def _record(self, model: ServedModel) -> None:
+    def record(self, model: ServedModel) -> None:
         self.weights = {name: weight.detach().clone() for name, weight in model.module().named_parameters()}
 
 
-def lead(settings: EngineSettings, *, has_tiles: bool = False) -> tuple[LeadingEngine, RecordingBackend] | None:
+def lead(
+    settings: EngineSettings, *, has_tiles: bool = False, records: type[RecordingBackend] = RecordingBackend
+) -> tuple[LeadingEngine, RecordingBackend] | None:
     """The engine of rank 0 and its backend; the other ranks follow it to its end, and have None.
 
     With `has_tiles`, few logits are computed at a time, so that the head is computed in tiles.
@@ -60,7 +62,7 @@ def lead(settings: EngineSettings, *, has_tiles: bool = False) -> tuple[LeadingE
     if ranks.index > 0:
         follow(TorchEngine(settings, NoInference(), ranks), ranks)
         return None
-    backend = RecordingBackend()
+    backend = records()
     return LeadingEngine(TorchEngine(settings, backend, ranks), ranks), backend
 
 

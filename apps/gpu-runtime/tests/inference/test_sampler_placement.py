@@ -18,6 +18,7 @@ from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
+from agentlightning_runtime.create_engine import create_engine
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference import open_backend
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
@@ -289,3 +290,21 @@ def test_else_the_builtin_sampler_is_the_default(
     backend = open_inference(settings)
     backend.close()
     assert isinstance(backend, BuiltinBackend)
+
+
+@pytest.mark.parametrize(
+    ("settings", "refusal"),
+    [
+        ({}, "needs several processes"),
+        ({"load_in_4bit": True}, "cannot shard a base in 4 bits"),
+    ],
+)
+def test_a_base_that_cannot_be_sharded_is_refused(tmp_path: Path, settings: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(EngineError, match=refusal):
+        create_engine(settings_of(tmp_path, shard_base=True, **settings))
+
+
+def test_the_builtin_sampler_refuses_a_sharded_base(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="needs the whole base") as caught:
+        open_inference(settings_of(tmp_path, shard_base=True))
+    assert "--sampler-gpus" in caught.value.remedy

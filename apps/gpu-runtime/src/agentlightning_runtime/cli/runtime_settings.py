@@ -57,6 +57,11 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
         "--load-in-4bit", action="store_true", help="quantises base models to 4 bits (NF4), to train LoRAs on them"
     )
     group.add_argument(
+        "--shard-base",
+        action="store_true",
+        help="with torchrun: shards the base of LoRAs over the GPUs, where it does not fit on each",
+    )
+    group.add_argument(
         "--optimizer",
         choices=("adamw", "adamw-8bit"),
         default="adamw",
@@ -149,6 +154,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         micro_batch_tokens=flags.micro_batch_tokens,
         gradient_checkpointing=flags.gradient_checkpointing,
         load_in_4bit=flags.load_in_4bit,
+        shard_base=flags.shard_base,
         optimizer=flags.optimizer,
         packing=not flags.no_packing,
         inference_host=flags.inference_host,

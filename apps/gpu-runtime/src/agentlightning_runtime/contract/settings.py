@@ -49,6 +49,7 @@ class EngineSettings:
             at most 16,384; 2,048 on a CPU.
         gradient_checkpointing: Trades time for memory.
         load_in_4bit: Bases are quantised (NF4), and only LoRAs are trained.
+        shard_base: Bases of LoRAs are sharded over the GPUs, as whole models are; otherwise each GPU has all of it.
         optimizer: `adamw-8bit` quantises the moments.
         packing: Packs sequences end to end; else they are padded in rows, for comparison.
         inference_host: Host of the OpenAI-compatible endpoint.
@@ -70,6 +71,7 @@ class EngineSettings:
     micro_batch_tokens: int | None = None
     gradient_checkpointing: bool = False
     load_in_4bit: bool = False
+    shard_base: bool = False
     optimizer: Literal["adamw", "adamw-8bit"] = "adamw"
     packing: bool = True
     inference_host: str = "127.0.0.1"

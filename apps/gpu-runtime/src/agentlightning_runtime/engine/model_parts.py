@@ -60,7 +60,8 @@ class ModelParts:
         Raises:
             EngineError: INVALID when `peft` is requested for a model without LoRA.
         """
-        needs_base = self.lora is not None and export_format == "safetensors"
-        base = self.base.load() if needs_base else self.base.outline()
+        base = self.base.outline()
+        if self.lora is not None and export_format == "safetensors":
+            base = self.base.load_on_host() if self.settings.is_sharded else self.base.load()
         source = self.base.source
         export_weights(base, weights, self.lora, export_format=export_format, base_source=source, directory=directory)

@@ -23,12 +23,8 @@ from agentlightning_runtime.engine.memory.out_of_memory import report_out_of_mem
 from agentlightning_runtime.engine.model_parts import ModelParts
 from agentlightning_runtime.engine.models.base_model import BaseModel
 from agentlightning_runtime.engine.models.initial_weights import InitialWeights
-from agentlightning_runtime.engine.models.network_factory import (
-    make_network,
-    reference_network,
-    resolve_lora,
-    trained_weights,
-)
+from agentlightning_runtime.engine.models.lora import resolve_lora
+from agentlightning_runtime.engine.models.network_factory import make_network, reference_network, trained_weights
 from agentlightning_runtime.engine.observation.device_clock import clock_of
 from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
 from agentlightning_runtime.engine.observation.step_profiler import StepProfiler
@@ -120,21 +116,27 @@ class TorchEngine:
         lora = resolve_lora(outline, request)
         if lora is None and self._settings.load_in_4bit:
             raise _all_weights_in_4bit(request)
-        if lora is None and self._ranks.count > 1 and outline.images is not None:
+        is_sharded = self._ranks.count > 1 and (lora is None or self._settings.shard_base)
+        if is_sharded and outline.images is not None:
             raise _sharded_vision_tower(request)
-        initial = self._initial_weights(request, base, lora)
+        initial = self._initial_weights(request, base, lora, is_sharded=is_sharded)
         network = make_network(
             base,
             request,
             lora,
             self._ranks,
+            is_sharded=is_sharded,
             gradient_checkpointing=self._settings.gradient_checkpointing,
         )
         weights = trained_weights(network)
         eight_bit = eight_bit_weights(network, weights) if self._settings.optimizer == "adamw-8bit" else ()
         trained_bytes = sum(4 * weight.numel() for weight in weights.values()) + moment_bytes(weights, eight_bit)
-        is_sharded = lora is None and self._ranks.count > 1
         of_base = partial(self._reference, base, is_sharded=is_sharded)
+        load_base = base.load_on_host if is_sharded else base.load
+
+        def export(folder: Path) -> None:
+            export_base(load_base(), folder)
+
         return TorchModel(
             ModelParts(
                 request=request,
@@ -158,7 +160,7 @@ class TorchEngine:
                     lora_rank=0 if lora is None else lora.rank,
                     dtype=str(self._dtype).removeprefix("torch."),
                     base_source=base.source,
-                    export_base=None if base.is_portable else lambda folder: export_base(base.load(), folder),
+                    export_base=None if base.is_portable else export,
                     trained_bytes=trained_bytes // self._ranks.count,
                     published_bytes=4 * sum(weight.numel() for weight in weights.values()),
                 ),
@@ -167,7 +169,7 @@ class TorchEngine:
         )
 
     def _initial_weights(
-        self, request: ModelRequest, base: BaseModel, lora: LoraSettings | None
+        self, request: ModelRequest, base: BaseModel, lora: LoraSettings | None, *, is_sharded: bool
     ) -> InitialWeights | None:
         uri = request.initial_checkpoint
         if not uri:
@@ -182,6 +184,7 @@ class TorchEngine:
                     without_values,
                     lora,
                     self._ranks,
+                    is_sharded=is_sharded,
                     gradient_checkpointing=False,
                 )
 
@@ -233,7 +236,7 @@ def _all_weights_in_4bit(request: ModelRequest) -> EngineError:
 
 
 def _sharded_vision_tower(request: ModelRequest) -> EngineError:
-    """A process without images in its part of a batch would leave the sums of the tower's gradients to the others."""
-    message = f"All weights of {request.base_model}, which reads images, cannot be trained by several processes"
-    remedy = "Request a LoRA, or train with one process"
+    """A process without images in its part of a batch would not take part when the others gather the tower."""
+    message = f"{request.base_model} reads images, so its weights cannot be sharded over several processes"
+    remedy = "Request a LoRA without --shard-base, or train with one process"
     return EngineError(EngineErrorReason.INVALID, message, field="lora", remedy=remedy)

@@ -41,6 +41,10 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
         settings = replace(settings, sampler=replace(settings.sampler, is_colocated=True))
     place, has_place = settings.sampler, _has_place(settings)
     if settings.inference_engine == "builtin" or (settings.inference_engine == "auto" and not has_place):
+        if settings.shard_base:
+            message = "The built-in sampler needs the whole base, and --shard-base shards it"
+            remedy = "Sample with vLLM: pass --sampler-gpus or --sampler-url"
+            raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy)
         return BuiltinBackend(endpoint)
     if not has_place and is_cuda:
         message = "vLLM is selected for sampling and has no GPU"

@@ -12,6 +12,8 @@ from torch.distributed.tensor import DTensor, Shard
 from agentlightning_runtime.engine.loading.model_class import model_class
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from torch import Tensor, nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
@@ -33,12 +35,14 @@ def empty_model(config: PreTrainedConfig, dtype: torch.dtype) -> PreTrainedModel
 def allocate(module: nn.Module, device: torch.device) -> None:
     """Allocates the parameters of a module on the meta device, of sharded ones this rank's shard. Values are undefined.
 
-    Tied parameters stay tied; buffers are moved with their values.
+    Tied parameters stay tied; buffers, and parameters that have memory, are moved with their values.
     """
     names_by_weight: dict[int, list[str]] = defaultdict(list)
     for name, weight in module.named_parameters(remove_duplicate=False):
         names_by_weight[id(weight)].append(name)
     buffers = dict(module.named_buffers())
+    # `to_empty` also changes parameters in place.
+    values = {name: weight.detach().clone() for name, weight in module.named_parameters() if not weight.is_meta}
     module.to_empty(device=device)
     for first, *others in names_by_weight.values():
         for name in others:
@@ -46,18 +50,21 @@ def allocate(module: nn.Module, device: torch.device) -> None:
             setattr(module.get_submodule(owner), leaf, module.get_parameter(first))
     for name, buffer in module.named_buffers():
         buffer.copy_(buffers[name])
+    with torch.no_grad():
+        for name, value in values.items():
+            module.get_parameter(name).copy_(value)
 
 
 @torch.no_grad()
-def fill(module: nn.Module, source: WeightSource, dtype: torch.dtype) -> None:
+def fill(weights: Mapping[str, Tensor], source: WeightSource, dtype: torch.dtype) -> None:
     """Copies the weights of a base model, of sharded ones this rank's part.
 
     Args:
-        module: A causal model, allocated.
-        source: Weights by their names in the module.
-        dtype: Data type of the base model: values are rounded to it, also in a module with another data type.
+        weights: The allocated weights, by their names in the source.
+        source: The weights of the base model.
+        dtype: Data type of the base model: values are rounded to it, also in a weight with another data type.
     """
-    for name, weight in module.named_parameters():
+    for name, weight in weights.items():
         own, region = own_region(weight)
         if own.numel() > 0:
             rows = source.rows(name, region[0] if region else slice(None))

@@ -32,8 +32,9 @@ from agentlightning_runtime.engine.loading.weight_files import (
 from agentlightning_runtime.engine.vision.image_reader import image_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
+    from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
@@ -99,11 +100,19 @@ class BaseModel:
             self._outline = self._outline_of_files() or self._outline_of_host()
         return self._outline
 
-    def fill(self, causal_lm: PreTrainedModel) -> None:
-        """Copies the weights into an allocated copy of the outline, of sharded weights this rank's shard."""
+    def fill(self, weights: Mapping[str, Tensor]) -> None:
+        """Copies values into allocated weights of a copy of the outline, of sharded ones this rank's shard."""
         self.outline()
-        with self._weights() as weights:
-            fill(causal_lm, weights, self.dtype)
+        with self._weights() as source:
+            fill(weights, source, self.dtype)
+
+    def load_on_host(self) -> LoadedModel:
+        """The whole weights in host memory, for one use.
+
+        Raises:
+            EngineError: INVALID when the source cannot be loaded.
+        """
+        return replace(self, device=torch.device("cpu"), _loaded=None, _on_host=None).load()
 
     @contextmanager
     def _weights(self) -> Generator[WeightSource]:

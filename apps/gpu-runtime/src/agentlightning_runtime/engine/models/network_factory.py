@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import copy
-import re
 from typing import TYPE_CHECKING
 
-import torch
-from peft import LoraConfig, inject_adapter_in_model
-from peft.tuners.lora import LoraLayer
-from torch import nn
-
-from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.contract.settings import LoraSettings
 from agentlightning_runtime.engine.base.mixed_precision import SHORT_TYPES
 from agentlightning_runtime.engine.loading.empty_model import allocate
-from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, BaseModel, lora_target_modules
 from agentlightning_runtime.engine.models.fused_kernels import fuse_kernels
+from agentlightning_runtime.engine.models.lora import add_lora, base_weights
 from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.contract.settings import ModelRequest
+    from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
     from agentlightning_runtime.engine.base.ranks import Ranks
-    from agentlightning_runtime.engine.loading.loaded_model import LoadedModel
-
-#: PEFT's name for the only adapter of a model.
-ADAPTER_NAME = "default"
+    from agentlightning_runtime.engine.models.base_model import BaseModel
 
 
 def make_network(
@@ -36,19 +26,20 @@ def make_network(
     lora: LoraSettings | None,
     ranks: Ranks,
     *,
+    is_sharded: bool,
     gradient_checkpointing: bool,
 ) -> PolicyNetwork:
     """Creates a network to train. Trained weights are in float32, so that small steps are not rounded away.
 
     Where the base has a shorter data type, matrix products are computed in it, those of adapters too.
 
-    With all weights trained it is sharded over the ranks before any memory is allocated; each rank reads its shards.
-
     Args:
-        base: The base; its weights are in memory, and shared, only when a LoRA is trained.
+        base: The base. LoRAs that are not sharded share its weights, which are then in memory.
         request: Its seed initialises the LoRA.
         lora: LoRA with all defaults filled in; None trains all weights.
         ranks: The processes that train it together.
+        is_sharded: The weights, of a LoRA those of its base, are sharded over the ranks before any memory is
+            allocated; each rank reads its shards.
         gradient_checkpointing: Recomputes activations in the backward pass.
     """
     compute_dtype = base.dtype if base.dtype in SHORT_TYPES else None
@@ -57,7 +48,8 @@ def make_network(
         if compute_dtype is not None:
             causal_lm.float()
     else:
-        causal_lm = lora_model(base, lora, request.seed)
+        causal_lm = copy.deepcopy(base.outline().causal_lm) if is_sharded else base.load().frozen_twin()
+        add_lora(causal_lm, lora, request.seed)
     fuse_kernels(causal_lm, base.device)
     if gradient_checkpointing:
         _checkpoint_layers(causal_lm)
@@ -67,7 +59,7 @@ def make_network(
         compute_dtype=compute_dtype,
         has_value_head=request.has_value_head,
     )
-    if lora is None:
+    if lora is None or is_sharded:
         _load_weights(network, base, ranks)
     return network
 
@@ -103,82 +95,13 @@ def _load_weights(network: PolicyNetwork, base: BaseModel, ranks: Ranks) -> None
         layers = getattr(network.causal_lm.get_decoder(), "layers", None) or []
         shard_network(network, layers, network.precision, ranks, base.device)
     allocate(network, base.device)
-    base.fill(network.causal_lm)
+    base.fill(base_weights(network.causal_lm))
     network.reset_value_head()
-
-
-def resolve_lora(outline: LoadedModel, request: ModelRequest) -> LoraSettings | None:
-    """The requested LoRA with all defaults filled in.
-
-    Raises:
-        EngineError: INVALID when the base has no such layers, or the rank is out of bounds.
-    """
-    lora = request.lora
-    if lora is None:
-        return None
-    if not 1 <= lora.rank <= MAX_LORA_RANK:
-        raise EngineError(
-            EngineErrorReason.INVALID, f"rank is {lora.rank}; it must be from 1 to {MAX_LORA_RANK}", field="lora.rank"
-        )
-    known = lora_target_modules(outline.causal_lm)
-    unknown = sorted(set(lora.target_modules) - set(known))
-    if unknown:
-        raise EngineError(
-            EngineErrorReason.INVALID,
-            f"{request.base_model} has no linear layer {', '.join(unknown)}; it has {', '.join(known)}",
-            field="lora.target_modules",
-        )
-    return LoraSettings(lora.rank, lora.alpha or float(lora.rank), tuple(sorted(lora.target_modules)) or known)
 
 
 def trained_weights(network: PolicyNetwork) -> dict[str, nn.Parameter]:
     """The trained weights by name, in the network's order; a table shared by two layers is listed once."""
     return {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
-
-
-def peft_config(lora: LoraSettings, causal_lm: PreTrainedModel, base_model: str = "") -> LoraConfig:
-    """The adapter configuration for a base model in the format of PEFT."""
-    towers = "|".join(re.escape(name) for name in _towers(causal_lm))
-    return LoraConfig(
-        r=lora.rank,
-        lora_alpha=lora.alpha,  # pyright: ignore[reportArgumentType] -- PEFT accepts any number
-        target_modules=list(lora.target_modules),
-        # Their layers can have the names of the decoder's.
-        exclude_modules=rf"(?:{towers})\..*" if towers else None,
-        lora_dropout=0.0,
-        task_type="CAUSAL_LM",
-        base_model_name_or_path=base_model,
-    )
-
-
-def _towers(causal_lm: PreTrainedModel) -> list[str]:
-    """Names of the modules with layers beside the decoder, such as a vision tower."""
-    decoder = causal_lm.get_decoder()
-    above, _, own = next(name for name, each in causal_lm.named_modules() if each is decoder).rpartition(".")
-    prefix = f"{above}." if above else ""
-    return [
-        prefix + name
-        for name, module in causal_lm.get_submodule(above).named_children()
-        if name != own
-        and not isinstance(module, nn.Linear)
-        and any(isinstance(each, nn.Linear) for each in module.modules())
-    ]
-
-
-def lora_model(base: BaseModel, lora: LoraSettings, seed: int) -> PreTrainedModel:
-    """A LoRA with initial values on the shared weights of the base."""
-    causal_lm = base.load().frozen_twin()
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        inject_adapter_in_model(peft_config(lora, causal_lm), causal_lm, ADAPTER_NAME)
-    for module in causal_lm.modules():
-        if isinstance(module, LoraLayer):
-            # Autocast rounds the operands; otherwise a copy of every input in float32 is kept for the backward pass.
-            module.cast_input_dtype_enabled = False
-        for name, weight in list(module.named_parameters(recurse=False)):
-            if weight.requires_grad and weight.dtype != torch.float64:
-                setattr(module, name, nn.Parameter(weight.detach().float()))
-    return causal_lm
 
 
 def _checkpoint_layers(causal_lm: PreTrainedModel) -> None:

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.experimental.four_bit_base import dequantised
-from agentlightning_runtime.engine.models.network_factory import ADAPTER_NAME, peft_config
+from agentlightning_runtime.engine.models.lora import ADAPTER_NAME, peft_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
