@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image as pillow  # noqa: N813
 
-from agentlightning_runtime.contract.batch import Datum, TrainedSpan
+from agentlightning_runtime.contract.batch import Batch, Datum, TrainedSpan
 from agentlightning_runtime.contract.images import Image
 from agentlightning_runtime.engine.loading.random_model import load_random_model
 
@@ -50,4 +50,20 @@ def a_datum_of(prompt: Sequence[int], response: Sequence[int], images: Sequence[
         weights=ones / np.float32(len(response)),
         temperature=1.0,
         images=images,
+    )
+
+
+def a_batch_with_images() -> Batch:
+    """A group that shares a prompt with two images, one that differs in its second image, and a text."""
+    first, second, other = an_image(1), an_image(2, width=24, height=16), an_image(3, width=24, height=16)
+    text = list(b"How many squares are in the next image, of the two that follow?")
+    shared = a_prompt(text, first, [1], second, [7, 8])
+    different = a_prompt(text, first, [1], other, [7, 8])
+    return Batch(
+        [
+            a_datum_of(shared, [50, 51, 52], [first, second]),
+            a_datum_of(shared, [50, 60], [first, second]),
+            a_datum_of(different, [50, 51, 52], [first, other]),
+            a_datum_of([*text, 5, 6, 7], [9, 10, 11], []),
+        ]
     )

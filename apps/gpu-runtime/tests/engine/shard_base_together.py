@@ -8,10 +8,12 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
-from tests.engine.train_together import RecordingBackend, gradients, lead, train
+from tests.engine.a_batch import a_batch, a_loss
+from tests.engine.an_image import VISION_SOURCE, a_batch_with_images
+from tests.engine.train_together import LORA, PPO, RecordingBackend, gradients, lead, train
 
 from agentlightning_runtime.contract.inference_backend import ServedModel
-from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.contract.settings import EngineSettings, ModelRequest
 from agentlightning_runtime.engine.loading.empty_model import own_region
 from agentlightning_runtime.engine.torch_model import TorchModel
 
@@ -36,21 +38,23 @@ def held_share(model: TorchModel) -> float:
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    settings = EngineSettings(
-        {"tiny": "random:llama-tiny"}, directory, device="cpu", micro_batch_tokens=100, shard_base=True
-    )
+    models = {"tiny": "random:llama-tiny", "vision": VISION_SOURCE}
+    settings = EngineSettings(models, directory, device="cpu", micro_batch_tokens=100, shard_base=True)
     led = lead(settings, has_tiles=True, records=ExportingBackend)
     if led is None:
         return
     leading, backend = led
     results: dict[str, object] = {}
-    lora = LoraSettings(rank=4, alpha=8.0)
-    once = leading.create_model(ModelRequest("lora-once", "tiny", 3, lora, has_value_head=True))
+    once = leading.create_model(ModelRequest("lora-once", "tiny", 3, LORA, has_value_head=True))
     assert isinstance(once.own, TorchModel)
     results["held"] = held_share(once.own)
-    results["lora-gradients"] = gradients(once, backend)
+    results["lora-gradients"] = gradients(once, backend, a_batch(1), PPO)
     once.unload()
-    model = leading.create_model(ModelRequest("lora", "tiny", 3, lora, has_value_head=True))
+    vision = leading.create_model(ModelRequest("vision", "vision", 3, LORA))
+    batch = a_batch_with_images()
+    results["lora-vision-gradients"] = gradients(vision, backend, batch, a_loss("cross_entropy"))
+    vision.unload()
+    model = leading.create_model(ModelRequest("lora", "tiny", 3, LORA, has_value_head=True))
     results["lora"] = train(model, "lora", directory)
     results["lora-served"] = backend.weights
     model.unload()

@@ -35,7 +35,7 @@ def test_two_processes_do_what_one_does(found: tuple[dict[str, Any], dict[str, A
     assert_same_training(one, two)
 
 
-@pytest.mark.parametrize("kind", ["full", "lora"])
+@pytest.mark.parametrize("kind", ["full", "lora", "full-vision", "lora-vision"])
 def test_gradients_are_those_of_one_process(found: tuple[dict[str, Any], dict[str, Any]], kind: str) -> None:
     one, two = (each[f"{kind}-gradients"] for each in found)
     assert_same_gradients(one, two)
@@ -74,7 +74,8 @@ def test_a_lora_on_a_sharded_base_does_what_one_process_does(
 ) -> None:
     one, sharded = found[0], train(2, tmp_path / "sharded", "shard_base_together.py")
     assert sharded["held"] == pytest.approx(0.5, abs=0.05)
-    assert_same_gradients(one["lora-gradients"], sharded["lora-gradients"])
+    for name in ("lora-gradients", "lora-vision-gradients"):
+        assert_same_gradients(one[name], sharded[name])
     assert_same_training(one["lora"], sharded["lora"])
     assert_same_weights({name: one["lora-served"][name] for name in sharded["lora-served"]}, sharded["lora-served"])
     # Written with the base from host memory: no process has all of it.

@@ -9,19 +9,17 @@ import numpy as np
 import pytest
 import torch
 from peft import inject_adapter_in_model
-from tests.engine.a_batch import SilentBackend, a_loss, an_engine, no_progress
-from tests.engine.an_image import PART, VISION_SOURCE, a_datum_of, a_prompt, an_image
+from tests.engine.a_batch import a_loss, an_engine, no_progress
+from tests.engine.an_image import PART, VISION_SOURCE, a_batch_with_images, a_datum_of, a_prompt, an_image
 from transformers import AutoModelForImageTextToText, CLIPVisionConfig, LlamaConfig, LlavaConfig, Qwen2_5_VLConfig
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.images import Image
-from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.base.ranks import Ranks
+from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.engine.loading.random_model import load_random_model
 from agentlightning_runtime.engine.models.lora import peft_config
-from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.vision.placed_images import place_images, position_offset, spatial_positions
 
 if TYPE_CHECKING:
@@ -29,22 +27,6 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.contract.batch import Datum
     from agentlightning_runtime.engine.torch_model import TorchModel
-
-
-def a_batch_with_images() -> Batch:
-    """A group that shares a prompt with two images, one that differs in its second image, and a text."""
-    first, second, other = an_image(1), an_image(2, width=24, height=16), an_image(3, width=24, height=16)
-    text = list(b"How many squares are in the next image, of the two that follow?")
-    shared = a_prompt(text, first, [1], second, [7, 8])
-    different = a_prompt(text, first, [1], other, [7, 8])
-    return Batch(
-        [
-            a_datum_of(shared, [50, 51, 52], [first, second]),
-            a_datum_of(shared, [50, 60], [first, second]),
-            a_datum_of(different, [50, 51, 52], [first, other]),
-            a_datum_of([*text, 5, 6, 7], [9, 10, 11], []),
-        ]
-    )
 
 
 def a_model(directory: Path, source: str = VISION_SOURCE, lora: LoraSettings | None = None) -> TorchModel:
@@ -158,15 +140,6 @@ def test_a_lora_leaves_the_vision_tower_as_it_is(tmp_path: Path) -> None:
     assert not any(".visual." in name for name in model.weights)
     model.forward_backward(a_batch_with_images(), a_loss("cross_entropy"), no_progress)
     assert any(weight.grad is not None and weight.grad.abs().max() > 0 for weight in model.weights.values())
-
-
-@pytest.mark.parametrize("lora", [None, LoraSettings(rank=2, alpha=4.0)])
-def test_a_vision_tower_is_not_sharded(tmp_path: Path, lora: LoraSettings | None) -> None:
-    settings = EngineSettings({"vision": VISION_SOURCE}, tmp_path, device="cpu", shard_base=True)
-    engine = TorchEngine(settings, SilentBackend(), Ranks(count=2))
-    with pytest.raises(EngineError, match="cannot be sharded") as caught:
-        engine.create_model(ModelRequest("m", "vision", seed=1, lora=lora))
-    assert (caught.value.reason, caught.value.field) == (EngineErrorReason.INVALID, "lora")
 
 
 @pytest.mark.parametrize("lora", [None, LoraSettings(rank=2, alpha=4.0)])

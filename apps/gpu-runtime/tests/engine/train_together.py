@@ -9,9 +9,10 @@ from pathlib import Path
 
 import torch
 from tests.engine.a_batch import SilentBackend, a_batch, a_loss, no_progress
+from tests.engine.an_image import VISION_SOURCE, a_batch_with_images
 from torch.distributed.tensor import DTensor
 
-from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.batch import AdamParameters, Batch, ResolvedLoss
 from agentlightning_runtime.contract.engine import EngineModel
 from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.contract.inference_backend import ServedModel
@@ -23,7 +24,8 @@ from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 
 ADAM = AdamParameters(learning_rate=0.01, weight_decay=0.01)
-
+LORA = LoraSettings(rank=4, alpha=8.0)
+PPO = a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1, kl_coefficient=0.1)
 
 #: With so large an epsilon a first step of Adam is the gradient: lr g / (|g| + epsilon).
 LINEAR_ADAM = AdamParameters(learning_rate=1e6, epsilon=1e4, gradient_clip_norm=0.0)
@@ -66,11 +68,12 @@ def lead(
     return LeadingEngine(TorchEngine(settings, backend, ranks), ranks), backend
 
 
-def gradients(model: EngineModel, backend: RecordingBackend, batch: Batch | None = None) -> dict[str, torch.Tensor]:
+def gradients(
+    model: EngineModel, backend: RecordingBackend, batch: Batch, loss: ResolvedLoss
+) -> dict[str, torch.Tensor]:
     """The change of the served weights in a step that is linear in the gradient."""
     before = backend.weights
-    loss = a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1, kl_coefficient=0.1)
-    model.forward_backward(batch or a_batch(1), loss, no_progress)
+    model.forward_backward(batch, loss, no_progress)
     model.optim_step(LINEAR_ADAM)
     model.publish_weights()
     changes = {name: weight - before[name] for name, weight in backend.weights.items()}
@@ -129,15 +132,21 @@ def train(model: EngineModel, name: str, directory: Path) -> dict[str, object]:
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device="cpu", micro_batch_tokens=100)
+    models = {"tiny": "random:llama-tiny", "vision": VISION_SOURCE}
+    settings = EngineSettings(models, directory, device="cpu", micro_batch_tokens=100)
     led = lead(settings, has_tiles=True)
     if led is None:
         return
     leading, backend = led
     results: dict[str, object] = {}
-    for name, lora in (("full", None), ("lora", LoraSettings(rank=4, alpha=8.0))):
+    for name, lora in (("full", None), ("lora", LORA)):
+        vision = leading.create_model(ModelRequest(f"{name}-vision", "vision", 3, lora))
+        # One sequence of four has no image, so that a process has none in a pass.
+        batch = a_batch_with_images()
+        results[f"{name}-vision-gradients"] = gradients(vision, backend, batch, a_loss("cross_entropy"))
+        vision.unload()
         once = leading.create_model(ModelRequest(f"{name}-once", "tiny", 3, lora, has_value_head=True))
-        results[f"{name}-gradients"] = gradients(once, backend)
+        results[f"{name}-gradients"] = gradients(once, backend, a_batch(1), PPO)
         once.unload()
         model = leading.create_model(ModelRequest(name, "tiny", 3, lora, has_value_head=True))
         results[name] = train(model, name, directory)

@@ -117,8 +117,6 @@ class TorchEngine:
         if lora is None and self._settings.load_in_4bit:
             raise _all_weights_in_4bit(request)
         is_sharded = self._ranks.count > 1 and (lora is None or self._settings.shard_base)
-        if is_sharded and outline.images is not None:
-            raise _sharded_vision_tower(request)
         initial = self._initial_weights(request, base, lora, is_sharded=is_sharded)
         network = make_network(
             base,
@@ -232,11 +230,4 @@ class TorchEngine:
 def _all_weights_in_4bit(request: ModelRequest) -> EngineError:
     message = f"All weights of {request.base_model} cannot be trained: the runtime quantises base models to 4 bits"
     remedy = "Request a LoRA, or start the runtime without --load-in-4bit"
-    return EngineError(EngineErrorReason.INVALID, message, field="lora", remedy=remedy)
-
-
-def _sharded_vision_tower(request: ModelRequest) -> EngineError:
-    """A process without images in its part of a batch would not take part when the others gather the tower."""
-    message = f"{request.base_model} reads images, so its weights cannot be sharded over several processes"
-    remedy = "Request a LoRA without --shard-base, or train with one process"
     return EngineError(EngineErrorReason.INVALID, message, field="lora", remedy=remedy)

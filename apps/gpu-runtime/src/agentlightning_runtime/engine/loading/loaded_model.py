@@ -6,10 +6,11 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from torch import nn
+
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 
 if TYPE_CHECKING:
-    from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from agentlightning_runtime.contract.images import ImageReader
@@ -61,3 +62,17 @@ def output_head(causal_lm: PreTrainedModel) -> nn.Linear:
         message = f"{type(causal_lm).__name__} has no output embeddings, so it is not a language model"
         raise EngineError(EngineErrorReason.INVALID, message)
     return cast("nn.Linear", head)
+
+
+def towers(causal_lm: PreTrainedModel) -> list[str]:
+    """Names of the modules with layers beside the decoder, such as a vision tower."""
+    decoder = causal_lm.get_decoder()
+    above, _, own = next(name for name, each in causal_lm.named_modules() if each is decoder).rpartition(".")
+    prefix = f"{above}." if above else ""
+    return [
+        prefix + name
+        for name, module in causal_lm.get_submodule(above).named_children()
+        if name != own
+        and not isinstance(module, nn.Linear)
+        and any(isinstance(each, nn.Linear) for each in module.modules())
+    ]

@@ -13,6 +13,7 @@ from torch import nn
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import LoraSettings
+from agentlightning_runtime.engine.loading.loaded_model import towers
 from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, lora_target_modules
 
 if TYPE_CHECKING:
@@ -54,31 +55,17 @@ def resolve_lora(outline: LoadedModel, request: ModelRequest) -> LoraSettings | 
 
 def peft_config(lora: LoraSettings, causal_lm: PreTrainedModel, base_model: str = "") -> LoraConfig:
     """The adapter configuration for a base model in the format of PEFT."""
-    towers = "|".join(re.escape(name) for name in _towers(causal_lm))
+    of_towers = "|".join(re.escape(name) for name in towers(causal_lm))
     return LoraConfig(
         r=lora.rank,
         lora_alpha=lora.alpha,  # pyright: ignore[reportArgumentType] -- PEFT accepts any number
         target_modules=list(lora.target_modules),
         # Their layers can have the names of the decoder's.
-        exclude_modules=rf"(?:{towers})\..*" if towers else None,
+        exclude_modules=rf"(?:{of_towers})\..*" if of_towers else None,
         lora_dropout=0.0,
         task_type="CAUSAL_LM",
         base_model_name_or_path=base_model,
     )
-
-
-def _towers(causal_lm: PreTrainedModel) -> list[str]:
-    """Names of the modules with layers beside the decoder, such as a vision tower."""
-    decoder = causal_lm.get_decoder()
-    above, _, own = next(name for name, each in causal_lm.named_modules() if each is decoder).rpartition(".")
-    prefix = f"{above}." if above else ""
-    return [
-        prefix + name
-        for name, module in causal_lm.get_submodule(above).named_children()
-        if name != own
-        and not isinstance(module, nn.Linear)
-        and any(isinstance(each, nn.Linear) for each in module.modules())
-    ]
 
 
 def add_lora(causal_lm: PreTrainedModel, lora: LoraSettings, seed: int) -> None:

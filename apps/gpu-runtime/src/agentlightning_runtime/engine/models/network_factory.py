@@ -58,6 +58,7 @@ def make_network(
         output_size=base.outline().output_size,
         compute_dtype=compute_dtype,
         has_value_head=request.has_value_head,
+        is_sharded=is_sharded,
     )
     if lora is None or is_sharded:
         _load_weights(network, base, ranks)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from agentlightning_runtime.engine.base.mixed_precision import MixedPrecision
-from agentlightning_runtime.engine.loading.loaded_model import output_head
+from agentlightning_runtime.engine.loading.loaded_model import output_head, towers
 from agentlightning_runtime.engine.loss.logit_rule import LogitRule
 from agentlightning_runtime.engine.loss.token_scores import Scores, score_tokens
 from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
@@ -32,6 +32,7 @@ class PolicyNetwork(nn.Module):
         output_size: Number of leading token ids that it can generate.
         compute_dtype: Data type of matrix products while the weights stay in float32; None: that of the weights.
         has_value_head: Adds a linear layer from the last hidden state to one number, initialised to zero.
+        is_sharded: Its weights are sharded over several processes.
 
     Attributes:
         precision: Its mixed precision, with `compute_dtype`.
@@ -45,6 +46,7 @@ class PolicyNetwork(nn.Module):
         output_size: int,
         compute_dtype: torch.dtype | None,
         has_value_head: bool,
+        is_sharded: bool = False,
     ) -> None:
         super().__init__()
         self.causal_lm = causal_lm
@@ -52,6 +54,7 @@ class PolicyNetwork(nn.Module):
         self._rule = LogitRule.of(causal_lm.config.get_text_config(), output_size)
         self.precision = MixedPrecision(compute_dtype)
         self.value_head = _value_head(causal_lm) if has_value_head else None
+        self._towers = towers(causal_lm) if is_sharded else ()
         self.reset_value_head()
 
     def forward(
@@ -84,7 +87,16 @@ class PolicyNetwork(nn.Module):
     def _hidden(self, inputs: Mapping[str, object], positions: Tensor | None, selected: Tensor) -> Tensor:
         output = self.causal_lm.get_decoder()(position_ids=positions, use_cache=False, **inputs)
         states: Tensor = output.last_hidden_state
-        return states.flatten(0, 1).index_select(0, selected)
+        return self._with_towers(states.flatten(0, 1).index_select(0, selected))
+
+    def _with_towers(self, hidden: Tensor) -> Tensor:
+        """The same values. Each weight of a tower gets a gradient, 0 without images: processes sum the same ones."""
+        modules = [self.causal_lm.get_submodule(name) for name in self._towers]
+        weights = [weight for module in modules for weight in module.parameters() if weight.requires_grad]
+        if weights and torch.is_grad_enabled():
+            nothing = torch.stack([weight.sum() for weight in weights]).sum() * 0
+            hidden = hidden + nothing.to(hidden.dtype)
+        return hidden
 
     def _scores(self, hidden: Tensor, targets: Tensor, temperatures: Tensor, *, trains_entropy: bool) -> Scores:
         with self.precision.autocast(hidden.device):
