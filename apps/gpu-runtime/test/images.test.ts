@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { openStore } from '@agentlightning/store';
 import { type TrainConfig, Trainer } from '@agentlightning/trainer';
@@ -49,5 +50,9 @@ describeWithPython(environment, 'the GPU runtime with images', (python) => {
     const spans = await store.querySpans({ rolloutId: items[0]?.rolloutId ?? '' });
     const [call] = spans.items.map(modelCallFromSpan).filter((each) => each !== null);
     expect(call).toMatchObject({ isTrainable: true, untrainableReason: null, imageCount: 1 });
+    // Each picture once: those of four tasks and of the test, for 64 calls and more.
+    const database = new DatabaseSync(path.join(folder, 'agl.db'), { readOnly: true });
+    onTestFinished(() => database.close());
+    expect(database.prepare('SELECT count(*) AS contents FROM contents').get()).toEqual({ contents: 5 });
   });
 });

@@ -1,4 +1,8 @@
-import { expect, it } from 'vitest';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '@agentlightning/store';
+import { expect, it, onTestFinished } from 'vitest';
 import { completionBody, respondJson, startGateway, startUpstream } from './gateway-fixture.ts';
 
 const data = Buffer.from('a picture').toString('base64');
@@ -55,4 +59,38 @@ it.each([
   await (await fetch(address, { method: 'POST', body: JSON.stringify(body) })).text();
   const [call] = await fixture.calls(attempt);
   expect(call).toMatchObject({ isTrainable: false, untrainableReason: expect.stringContaining(reason) });
+});
+
+it('a conversation that repeats an image stores it once, whichever API the agent uses', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'agl-images-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'agl.db');
+  await (await openStore(file)).close();
+  const before = (await stat(file)).size;
+  const image = Buffer.alloc(300_000, 'a picture').toString('base64');
+  await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
+  const started = await startGateway({
+    upstream: { baseUrl: upstream.baseUrl, readsImages: true },
+    store: await openStore(file),
+  });
+  {
+    await using fixture = started;
+    const attempt = await fixture.attempt('train');
+    for (const [path, body] of requests) {
+      // Twice in one conversation.
+      const text = JSON.stringify(body).replaceAll(data, image);
+      const { messages, input, ...rest } = JSON.parse(text);
+      const twice = input === undefined ? { messages: [...messages, ...messages] } : { input: [...input, ...input] };
+      const address = `${fixture.baseUrl(attempt)}/${path}`;
+      const response = await fetch(address, { method: 'POST', body: JSON.stringify({ ...rest, ...twice }) });
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+    const calls = await fixture.calls(attempt);
+    expect(calls.map(({ imageCount }) => imageCount)).toEqual(requests.map(() => 2));
+    for (const { request } of calls) expect(JSON.stringify(request).split(image)).toHaveLength(3);
+  }
+  const grown = (await stat(file)).size - before;
+  expect(grown).toBeGreaterThan(image.length);
+  expect(grown).toBeLessThan(image.length + 100_000);
 });

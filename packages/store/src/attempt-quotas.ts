@@ -6,9 +6,9 @@ import type { SpanRow } from './rows/span-row.ts';
 export interface AttemptQuotas {
   /** Spans of an attempt. @default 100000 */
   readonly maxAttemptSpans: number;
-  /** Stored bytes of all spans of an attempt. @default 268435456 256 MiB */
+  /** Bytes of all spans of an attempt for a reader: an image counts in each. @default 268435456 256 MiB */
   readonly maxAttemptBytes: number;
-  /** Stored bytes of one span. @default 8388608 8 MiB */
+  /** Bytes of one span for a reader. @default 8388608 8 MiB */
   readonly maxSpanBytes: number;
   /** Events of one span. @default 1000 */
   readonly maxSpanEvents: number;
@@ -38,7 +38,7 @@ export function resolveQuotas(given: Partial<AttemptQuotas>): AttemptQuotas {
   return quotas;
 }
 
-/** Bytes of a stored span, without its indexes. */
+/** Bytes of a span with its contents, such as images, and without indexes. */
 export function bytesOf(row: SpanRow): number {
   return row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? Buffer.byteLength(value) : 8), 0);
 }

@@ -21,6 +21,12 @@ test('keeps all acknowledged writes when its process is killed repeatedly', asyn
   const store = await openStore(file);
   const rollouts = await store.queryRollouts();
   const running = rollouts.items.filter((rollout) => rollout.status === 'running').map((rollout) => rollout.rolloutId);
+  // Every recorded span has its image.
+  for (let left = rollouts.items.map(({ rolloutId }) => rolloutId); left.length > 0; ) {
+    const traces = await store.readTraces(left);
+    for (const { attributes } of traces.flatMap(({ spans }) => spans)) expect(attributes['image']).toMatch(/,cGlj/);
+    left = left.slice(traces.length);
+  }
   await store.close();
   const recorded = new Set(recordedSpans(file));
   expect(acknowledged.filter((line) => !recorded.has(line))).toEqual([]);

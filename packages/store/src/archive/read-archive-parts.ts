@@ -1,4 +1,5 @@
 import type { Rollout, Span } from '@agentlightning/core';
+import { withContents } from '../operations/records/contents.ts';
 import { type AttemptRecord, attemptFromRow, rolloutFromRow, spanFromRow } from '../rows/row.ts';
 import type { OperationContext } from '../sql/operation-runner.ts';
 import { readInteger, readText } from '../sql/row-value.ts';
@@ -31,11 +32,12 @@ export async function readExportedRollout(
   context: OperationContext,
   rolloutId: string,
 ): Promise<ExportedRollout | null> {
-  const [row] = await context.db.all(
+  const rows = await context.db.all(
     `SELECT r.*, coalesce(c.last_sequence_id, 0) AS last_sequence_id FROM rollouts AS r
      LEFT JOIN span_counters AS c ON c.rollout_id = r.rollout_id WHERE r.rollout_id = ?`,
     [rolloutId],
   );
+  const [row] = await withContents(context, rows, 'input');
   if (row === undefined) return null;
   const attempts = await context.db.all('SELECT * FROM attempts WHERE rollout_id = ? ORDER BY sequence_id', [
     rolloutId,
@@ -69,5 +71,5 @@ export async function readSpansAfter(
      ORDER BY sequence_id, attempt_id, span_id LIMIT ?`,
     [rolloutId, sequenceId, attemptId, spanId, spansPerPart],
   );
-  return rows.map(spanFromRow);
+  return (await withContents(context, rows, 'body')).map(spanFromRow);
 }

@@ -2,6 +2,7 @@ import { AgentLightningError, type Attempt, type Rollout, type Run, type Span } 
 import { assertId, unfinishedRunStatuses } from '@agentlightning/core/protocol';
 import { isTerminalRolloutStatus, type MetricPoint, type ResourcesSnapshot } from '@agentlightning/core/store';
 import { isOpen } from '../operations/records/attempt-record.ts';
+import { storeInput } from '../operations/records/contents.ts';
 import { writeSequenceId } from '../operations/records/span-counter.ts';
 import { requestTextIndex } from '../operations/records/text-index-queue.ts';
 import { writeMetrics } from '../operations/runs/update-run.ts';
@@ -145,7 +146,7 @@ export class WriteArchive {
         rollout.startTimeMs,
         isOver ? rollout.endTimeMs : this.#context.nowMs,
         rollout.metadata === null ? null : toJson(rollout.metadata, 'Rollout metadata'),
-        toJson(rollout.input, 'Rollout input'),
+        await storeInput(this.#context, rollout),
       ],
     );
     if (inserted === 0) throw alreadyExists('rollout', rollout.rolloutId);

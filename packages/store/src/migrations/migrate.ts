@@ -3,6 +3,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { readInteger, readText } from '../sql/row-value.ts';
 import type { SqlDialect } from '../sql/sql-dialect.ts';
 import type { SqlConnection, SqlDriver } from '../sql/sql-driver.ts';
+import { contentTables } from './content-tables.ts';
 import { rolloutIndexes } from './rollout-indexes.ts';
 import { tables } from './tables.ts';
 
@@ -39,7 +40,10 @@ function rolloutCounts({ columnTypes: { integer, text } }: SqlDialect): readonly
 }
 
 /** Every migration, in order. */
-export const migrations: readonly Migration[] = [initialSchema];
+export const migrations: readonly Migration[] = [
+  initialSchema,
+  { version: 2, name: 'contents stored once', statements: contentTables },
+];
 
 /** Options of a migration. */
 export interface MigrateOptions {

@@ -69,6 +69,12 @@ export function numbered(row: SpanRow, sequenceId: number): SpanRow {
   return [rolloutId, attemptId, spanId, sequenceId, traceId, parentId, name, startTimeMs, endTimeMs, body];
 }
 
+/** The same row with this body. */
+export function withBody(row: SpanRow, body: string): SpanRow {
+  const [rolloutId, attemptId, spanId, sequenceId, traceId, parentId, name, startTimeMs, endTimeMs] = row;
+  return [rolloutId, attemptId, spanId, sequenceId, traceId, parentId, name, startTimeMs, endTimeMs, body];
+}
+
 function assertSequenceId(sequenceId: number | undefined): void {
   if (sequenceId === undefined || (Number.isInteger(sequenceId) && sequenceId >= 0 && sequenceId <= maxSequenceId))
     return;

@@ -36,6 +36,8 @@ export interface ListPlan<TItem, TSortField extends string> {
   readonly defaultSort?: TSortField;
   readonly query: PageOptions<TSortField>;
   readonly window: PageWindow;
+  /** Completes rows in the transaction, before they become items. @default rows are complete */
+  readonly prepare?: (rows: readonly SqlRow[]) => Promise<readonly SqlRow[]>;
   readonly toItem: (row: SqlRow) => TItem;
 }
 
@@ -76,7 +78,8 @@ export async function readPage<TItem, TSortField extends string>(
   const { rows: size, after } = plan.window;
   const total = after?.total ?? (await countItems(context, plan));
   const { sql, parameters } = itemsOf(plan, order, after === null ? offset : 0);
-  const rows = await context.db.all(sql, parameters);
+  const found = await context.db.all(sql, parameters);
+  const rows = plan.prepare === undefined ? found : await plan.prepare(found);
   const last = rows.length === size ? rows.at(-1) : undefined;
   // The first page covers all ranges of the list, each later one a single range.
   const position = last === undefined ? positionAfterRange(order, after?.position ?? null) : positionOf(last);

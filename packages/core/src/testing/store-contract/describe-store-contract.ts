@@ -3,6 +3,7 @@ import type { Store } from '../../store/store.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { describeArchives } from './archive-contract.ts';
 import { describeConcurrency } from './concurrency-contract.ts';
+import { describeContents } from './content-contract.ts';
 import { describeDeletion } from './deletion-contract.ts';
 import { describeIds } from './id-contract.ts';
 import { describeProduction } from './production-contract.ts';
@@ -88,6 +89,7 @@ const parts: readonly ((test: StoreTest) => void)[] = [
   describeWatchdog,
   describeSpans,
   describeTraces,
+  describeContents,
   describeProduction,
   describeSearch,
   describeRolloutSearch,

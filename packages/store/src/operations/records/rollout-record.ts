@@ -5,6 +5,7 @@ import type { OperationContext } from '../../sql/operation-runner.ts';
 import { equals } from '../../sql/page.ts';
 import { readInteger, readTextOrNull } from '../../sql/row-value.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';
+import { withContents } from './contents.ts';
 import { requestTextIndex } from './text-index-queue.ts';
 
 /**
@@ -13,9 +14,10 @@ import { requestTextIndex } from './text-index-queue.ts';
  * @throws NotFoundError when it does not exist
  */
 export async function loadRollout(context: OperationContext, rolloutId: string): Promise<RolloutRecord> {
-  const [row] = await context.db.all(`SELECT * FROM rollouts WHERE rollout_id = ? ${context.dialect.forUpdate}`, [
+  const rows = await context.db.all(`SELECT * FROM rollouts WHERE rollout_id = ? ${context.dialect.forUpdate}`, [
     rolloutId,
   ]);
+  const [row] = await withContents(context, rows, 'input');
   if (row === undefined) throw new NotFoundError('Rollout', rolloutId);
   return {
     rollout: rolloutFromRow(row),
@@ -50,7 +52,7 @@ async function selectRollouts(
     `SELECT ${rolloutWithAttempt.columns} FROM ${rolloutWithAttempt.from} WHERE ${those.sql}`,
     those.parameters,
   );
-  return rows.map(attemptedRolloutFromRow);
+  return (await withContents(context, rows, 'input')).map(attemptedRolloutFromRow);
 }
 
 /**

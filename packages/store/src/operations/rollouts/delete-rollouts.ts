@@ -3,6 +3,7 @@ import { type DeletionCounts, isTerminalRolloutStatus } from '@agentlightning/co
 import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readText, readTextOrNull } from '../../sql/row-value.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';
+import { releaseContents } from '../records/contents.ts';
 import { lockRows } from '../records/row-lock.ts';
 import { unmarkRollouts } from '../records/span-marks.ts';
 import { removeTexts } from '../spans/index-rollout-texts.ts';
@@ -53,6 +54,7 @@ export async function removeRollouts(
   await unmarkRollouts(context, rolloutIds);
   await removeTexts(context, rolloutIds);
   const spans = await deleteFrom(context, 'spans', where);
+  await releaseContents(context, rolloutIds);
   await deleteFrom(context, 'span_counters', where);
   await deleteFrom(context, 'model_usage', where);
   await deleteFrom(context, 'queue', where);

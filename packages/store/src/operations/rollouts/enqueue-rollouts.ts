@@ -9,9 +9,11 @@ import { assertId } from '@agentlightning/core/protocol';
 import { defaultRolloutConfig, type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
 import type { OperationContext } from '../../sql/operation-runner.ts';
 import { toJson } from '../../sql/row-value.ts';
+import { storeContents } from '../records/contents.ts';
 import { assertResourcesExist, findLatestResources } from '../records/read-resources.ts';
 import { loadRun } from '../records/read-runs.ts';
 import { enterQueue, findRollouts, recordRolloutChange } from '../records/rollout-record.ts';
+import { lockRows } from '../records/row-lock.ts';
 
 /**
  * Adds defaults to a rollout's configuration.
@@ -46,6 +48,8 @@ export async function enqueueRollouts(
 ): Promise<readonly Rollout[]> {
   assertClaimable(requests);
   const ids = requests.flatMap(({ rolloutId }) => rolloutId ?? []);
+  // They must not be deleted while they are read.
+  await lockRows(context, 'rollouts', ids);
   const known = new Map<string, Rollout>(ids.length === 0 ? [] : await findRollouts(context, ids));
   const defaults = await loadReferences(context, requests);
   const created: Rollout[] = [];
@@ -132,9 +136,13 @@ function newRollout(
 }
 
 async function insertRollouts(context: OperationContext, rollouts: readonly Rollout[]): Promise<void> {
+  const inputs = await storeContents(
+    context,
+    rollouts.map(({ rolloutId, input }) => ({ rolloutId, json: toJson(input, 'Rollout input') })),
+  );
   await context.db.insert(
     rolloutTable,
-    rollouts.map((rollout) => [
+    rollouts.map((rollout, index) => [
       rollout.rolloutId,
       rollout.runId,
       rollout.status,
@@ -146,7 +154,7 @@ async function insertRollouts(context: OperationContext, rollouts: readonly Roll
       toJson(rollout.config.retryCondition, 'Retry condition'),
       rollout.startTimeMs,
       rollout.metadata === null ? null : toJson(rollout.metadata, 'Rollout metadata'),
-      toJson(rollout.input, 'Rollout input'),
+      inputs[index] ?? null,
     ]),
   );
   for (const rollout of rollouts) recordRolloutChange(context, rollout);

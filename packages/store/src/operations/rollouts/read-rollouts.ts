@@ -6,6 +6,7 @@ import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } 
 import { readText } from '../../sql/row-value.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
+import { withContents } from '../records/contents.ts';
 import { findRollout } from '../records/rollout-record.ts';
 import { partitionRolloutQuery } from './partition-rollout-query.ts';
 import type { RolloutListQuery } from './rollout-list-query.ts';
@@ -67,6 +68,7 @@ export async function listRollouts<TItem>(
     tieBreaker: 'r.position',
     query,
     window,
+    prepare: (rows) => withContents(context, rows, 'input'),
     toItem,
   });
 }
@@ -126,7 +128,8 @@ export async function readFinishedRollouts(
 ): Promise<readonly Rollout[]> {
   const known = context.dialect.isOneOf('rollout_id', rolloutIds);
   const isFinished = allOf([known, context.dialect.isOneOf('status', terminalRolloutStatuses)]);
-  const rows = await context.db.all(`SELECT * FROM rollouts WHERE ${isFinished.sql}`, isFinished.parameters);
+  const found = await context.db.all(`SELECT * FROM rollouts WHERE ${isFinished.sql}`, isFinished.parameters);
+  const rows = await withContents(context, found, 'input');
   const finished = new Map(rows.map((row) => [readText(row, 'rollout_id'), rolloutFromRow(row)]));
   if (finished.size < rolloutIds.length) await assertAllExist(context, rolloutIds, known);
   return rolloutIds.flatMap((rolloutId) => finished.get(rolloutId) ?? []);

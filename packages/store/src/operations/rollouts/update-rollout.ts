@@ -6,6 +6,7 @@ import type { OperationContext } from '../../sql/operation-runner.ts';
 import { toJson } from '../../sql/row-value.ts';
 import type { SqlValue } from '../../sql/sql-dialect.ts';
 import { closeOpenAttempts } from '../records/attempt-record.ts';
+import { storeInput } from '../records/contents.ts';
 import { assertResourcesExist } from '../records/read-resources.ts';
 import { isQueued, loadRollout, moveRollout, recordRolloutChange } from '../records/rollout-record.ts';
 import { assertClaimable, completeConfig } from './enqueue-rollouts.ts';
@@ -57,7 +58,7 @@ async function cancelOpenAttempts(context: OperationContext, record: RolloutReco
 
 async function writeFields(context: OperationContext, rolloutId: string, patch: RolloutPatch): Promise<void> {
   const fields: [column: string, value: SqlValue][] = [];
-  if (patch.input !== undefined) fields.push(['input', toJson(patch.input, 'Rollout input')]);
+  if (patch.input !== undefined) fields.push(['input', await storeInput(context, { rolloutId, input: patch.input })]);
   if (patch.mode !== undefined) fields.push(['mode', patch.mode]);
   if (patch.resourcesId !== undefined) {
     if (patch.resourcesId !== null) await assertResourcesExist(context, patch.resourcesId);

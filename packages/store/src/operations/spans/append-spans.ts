@@ -3,10 +3,12 @@ import { feedbackFromSpan } from '@agentlightning/core/internal';
 import { rewardFromSpan } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { assertSpanQuotas, assertWithin, bytesOf } from '../../attempt-quotas.ts';
-import { numbered, type SpanRow, spanColumns, spanRow } from '../../rows/span-row.ts';
+import { mayEmbedContents } from '../../rows/embedded-contents.ts';
+import { numbered, type SpanRow, spanColumns, spanRow, withBody } from '../../rows/span-row.ts';
 import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import { loadAttempt } from '../records/attempt-record.ts';
+import { storeContents } from '../records/contents.ts';
 import { loadRollout } from '../records/rollout-record.ts';
 import { lockRows } from '../records/row-lock.ts';
 import { lastSequenceId, writeSequenceId } from '../records/span-counter.ts';
@@ -246,8 +248,18 @@ async function insertSpanRows(
   positions: ReadonlyMap<string, number>,
 ): Promise<void> {
   if (rows.length === 0) return;
-  const inserted = context.db.insert(spanTable, rows);
+  const inserted = context.db.insert(spanTable, await withReferences(context, rows));
   await (positions.size === 0 ? inserted : Promise.all([inserted, markRollouts(context, rows, positions)]));
+}
+
+/** Rows whose bodies refer to their contents, which are stored. */
+async function withReferences(context: OperationContext, rows: readonly SpanRow[]): Promise<readonly SpanRow[]> {
+  if (!rows.some((row) => mayEmbedContents(row[9]))) return rows;
+  const bodies = await storeContents(
+    context,
+    rows.map((row) => ({ rolloutId: row[0], json: row[9] })),
+  );
+  return rows.map((row, index) => withBody(row, bodies[index] ?? row[9]));
 }
 
 /**

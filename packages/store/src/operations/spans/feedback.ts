@@ -6,6 +6,7 @@ import { type Feedback, type FeedbackInput, spanNames } from '@agentlightning/co
 import { type FeedbackPage, type FeedbackQuery, isTerminalRolloutStatus, newSpanId } from '@agentlightning/core/store';
 import { spanFromRow } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation-runner.ts';
+import { withContents } from '../records/contents.ts';
 import { loadRollout } from '../records/rollout-record.ts';
 import { appendSpans } from './append-spans.ts';
 import { searchSpans } from './search-spans.ts';
@@ -42,11 +43,12 @@ function spanIdOf(id: string): string {
 type SpanAddress = Pick<Parameters<typeof feedbackFromSpan>[0], 'rolloutId' | 'attemptId' | 'spanId'>;
 
 async function recordedSpan(context: OperationContext, { rolloutId, attemptId, spanId }: SpanAddress) {
-  const [row] = await context.db.all('SELECT * FROM spans WHERE rollout_id = ? AND attempt_id = ? AND span_id = ?', [
+  const rows = await context.db.all('SELECT * FROM spans WHERE rollout_id = ? AND attempt_id = ? AND span_id = ?', [
     rolloutId,
     attemptId,
     spanId,
   ]);
+  const [row] = await withContents(context, rows, 'body');
   if (row === undefined) throw new NotFoundError('Span', spanId);
   return spanFromRow(row);
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { JsonValue, Span } from '@agentlightning/core';
+import { omitContents } from '../../rows/embedded-contents.ts';
 import { rolloutWithAttempt, spanFromRow } from '../../rows/row.ts';
 import type { OperationContext, OperationRunner } from '../../sql/operation-runner.ts';
 import { readInteger, readJson, readText, readTextOrNull } from '../../sql/row-value.ts';
@@ -87,15 +88,25 @@ function withinBatch(rows: readonly SqlRow[]): readonly SqlRow[] {
 
 async function indexSmallTexts(context: OperationContext, rows: readonly SqlRow[]): Promise<void> {
   const byId = new Map(rows.map((row) => [readText(row, 'rollout_id'), readInteger(row, 'position')]));
-  const traces = await readTraces(context, [...byId.keys()]);
+  const traces = await readTraces(context, [...byId.keys()], async (spans) => spans.map(withoutContents));
   for (const trace of traces) {
     const position = byId.get(trace.rolloutId);
     if (position === undefined) continue;
     const [row = {}] = await context.db.all('SELECT input FROM rollouts WHERE position = ?', [position]);
-    await writeWords(context, position, rolloutWords(readJson<JsonValue>(row, 'input'), trace));
+    await writeWords(context, position, rolloutWords(inputOf(row), trace));
     byId.delete(trace.rolloutId);
   }
   if (byId.size > 0) await requestTextIndex(context, [...byId.keys()]);
+}
+
+/** A span's row without contents such as images. */
+function withoutContents(row: SqlRow): SqlRow {
+  return { ...row, body: omitContents(readText(row, 'body')) };
+}
+
+/** The input of a row, without contents such as images. */
+function inputOf(row: SqlRow): JsonValue {
+  return JSON.parse(omitContents(readText(row, 'input')));
 }
 
 async function writeWords(
@@ -120,7 +131,7 @@ async function indexLargeText(runner: OperationRunner, { position, rolloutId, ..
       [position],
     ),
   );
-  if ('input' in head) collector.addValue(readJson<JsonValue>(head, 'input'), 0);
+  if ('input' in head) collector.addValue(inputOf(head), 0);
   if (typeof head['metadata'] === 'string') collector.addValue(readJson<JsonValue>(head, 'metadata'), 0);
   let bytes = 0;
   for await (const step of stepsOf(runner, rolloutId, large.attemptId)) {
@@ -166,7 +177,7 @@ async function* stepsOf(
         [rolloutId, attemptId, ...ids],
       );
       const bytes = chosen.reduce((sum, row) => sum + readInteger(row, 'bytes'), 0);
-      return { spans: rows.map(spanFromRow), bytes, last };
+      return { spans: rows.map(withoutContents).map(spanFromRow), bytes, last };
     });
     if (group === null) return;
     after = [readInteger(group.last, 'sequence_id'), readText(group.last, 'span_id')];

@@ -4,6 +4,7 @@ import { spanFromRow } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation-runner.ts';
 import { equals, joinFilters, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';
+import { withContents } from '../records/contents.ts';
 
 /** Lists a rollout's spans, in the order of their sequence ids by default. */
 export function querySpans(context: OperationContext, query: SpanQuery, window: PageWindow): Promise<ListPage<Span>> {
@@ -26,6 +27,7 @@ export function querySpans(context: OperationContext, query: SpanQuery, window: 
     tieBreaker: "(span_id || ' ' || attempt_id)",
     query,
     window,
+    prepare: (rows) => withContents(context, rows, 'body'),
     toItem: spanFromRow,
   });
 }

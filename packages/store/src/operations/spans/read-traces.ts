@@ -5,6 +5,7 @@ import { attemptFromRow, latestAttemptColumns, rolloutWithAttempt, spanFromRow }
 import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
+import { withContents } from '../records/contents.ts';
 
 /** Bytes of spans after which no further rollout is read: in process, a page blocks the event loop. */
 const pageBytes = 2 ** 20;
@@ -14,22 +15,27 @@ const pageRollouts = 64;
 /**
  * Reads the traces of the first of the rollouts: at least one, up to the limits of a page.
  *
+ * @param completed - adds contents such as images to the rows of spans
  * @throws NotFoundError when one of the rollouts up to the limit of a page does not exist
  * @throws ValidationError for more than {@link maxTraceRollouts} ids
  */
 export async function readTraces(
   context: OperationContext,
   rolloutIds: readonly string[],
+  completed: CompleteRows = (rows) => withContents(context, rows, 'body'),
 ): Promise<readonly RolloutTrace[]> {
   assertCount(rolloutIds.length);
   const attempts = await readAttempts(context, rolloutIds.slice(0, pageRollouts));
   const page = upToLimit(attempts);
-  const spans = await readSpans(context, page);
+  const spans = spansByRollout(await completed(await readSpanRows(context, page)));
   return page.map(({ rolloutId, row }) => {
     const attempt = row.a_attempt_id === null ? null : attemptFromRow(row, 'a_');
     return { rolloutId, attempt, spans: spans.get(rolloutId) ?? [] };
   });
 }
+
+/** Completes the rows of a page. */
+type CompleteRows = (rows: readonly SqlRow[]) => Promise<readonly SqlRow[]>;
 
 interface AttemptOfRollout {
   readonly rolloutId: string;
@@ -63,20 +69,22 @@ function upToLimit(attempts: readonly AttemptOfRollout[]): readonly AttemptOfRol
   return beyond === -1 ? attempts : attempts.slice(0, beyond);
 }
 
-/** The spans of the attempts by rollout. */
-async function readSpans(
+async function readSpanRows(
   { db, dialect }: OperationContext,
   attempts: readonly AttemptOfRollout[],
-): Promise<ReadonlyMap<string, readonly Span[]>> {
+): Promise<readonly SqlRow[]> {
   const { sql, parameters } = dialect.isOneOf(
     's.rollout_id',
     attempts.map(({ rolloutId }) => rolloutId),
   );
-  const rows = await db.all(
+  return db.all(
     `SELECT s.* FROM spans AS s JOIN rollouts AS r ON r.rollout_id = s.rollout_id AND r.latest_attempt_id = s.attempt_id
      WHERE ${sql} ORDER BY s.rollout_id, s.sequence_id, s.span_id`,
     parameters,
   );
+}
+
+function spansByRollout(rows: readonly SqlRow[]): ReadonlyMap<string, readonly Span[]> {
   const byRollout = new Map<string, Span[]>();
   for (const row of rows) {
     const span = spanFromRow(row);

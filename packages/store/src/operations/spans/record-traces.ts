@@ -5,6 +5,7 @@ import { readProductionMetadata } from '@agentlightning/core/spans';
 import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readJsonOrNull, readNumber, readText, toJson } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
+import { storeInput } from '../records/contents.ts';
 import { loadRun } from '../records/read-runs.ts';
 import { appendSpans } from './append-spans.ts';
 
@@ -134,7 +135,7 @@ async function updateTrace(context: OperationContext, trace: KnownTrace, spans: 
   // The input of the root span replaces that of a model call.
   const recorded = readText(row, 'input');
   const replaces = facts.input !== undefined && (recorded === 'null' || facts.isFailed !== null);
-  const input = replaces ? toJson(facts.input ?? null, 'Rollout input') : recorded;
+  const input = replaces ? await storeInput(context, { rolloutId, input: facts.input ?? null }) : recorded;
   const status = facts.isFailed === true || readText(row, 'status') === 'failed' ? 'failed' : 'succeeded';
   const times = timesOf(context, row, { spans, isNew: trace.isNew });
   await db.run(

@@ -1,12 +1,14 @@
 import { ValidationError } from '@agentlightning/core';
 import type { SpanSearch, SpanSearchPage } from '@agentlightning/core/store';
 import { z } from 'zod';
+import { storedForms } from '../../rows/embedded-contents.ts';
 import { spanFromRow } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation-runner.ts';
 import { allOf, equals, joinFilters } from '../../sql/page.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { SqlCondition } from '../../sql/sql-dialect.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
+import { withContents } from '../records/contents.ts';
 import { loadRun } from '../records/read-runs.ts';
 import { markOf } from '../records/span-marks.ts';
 
@@ -76,12 +78,12 @@ export async function searchSpans(context: OperationContext, search: SpanSearch)
     mark: markOf(search),
   };
   const rest = start?.span == null ? [] : await restOfRollout(scan, start, limit);
-  if (rest.length === limit) return pageOf(rest, cursorAfter(rest.at(-1)));
+  if (rest.length === limit) return pageOf(context, rest, cursorAfter(rest.at(-1)));
   const window = await nextRollouts(scan, start);
   const found = window === null ? [] : await spansOf(scan, window, limit - rest.length);
   const rows = [...rest, ...found];
-  if (rows.length === limit) return pageOf(rows, cursorAfter(rows.at(-1)));
-  return pageOf(rows, window?.isLast === false ? { position: window.to, span: null } : null);
+  if (rows.length === limit) return pageOf(context, rows, cursorAfter(rows.at(-1)));
+  return pageOf(context, rows, window?.isLast === false ? { position: window.to, span: null } : null);
 }
 
 interface Direction {
@@ -221,8 +223,14 @@ function filtersOf({ dialect }: OperationContext, search: SpanSearch): readonly 
   }
   if (search.statusIn !== undefined) filters.push(hasStatus(dialect, search.statusIn));
   for (const [name, value] of Object.entries(search.attributes ?? {})) {
-    const field = { name, value: typeof value === 'object' ? [...value] : value };
-    filters.push(dialect.hasField(dialect.member('s.body', 'attributes'), field));
+    const forms = storedForms(typeof value === 'object' ? [...value] : value);
+    const column = dialect.member('s.body', 'attributes');
+    filters.push(
+      joinFilters(
+        forms.map((form) => dialect.hasField(column, { name, value: form })),
+        'or',
+      ),
+    );
   }
   return filters;
 }
@@ -236,8 +244,13 @@ function hasStatus(dialect: OperationContext['dialect'], codes: readonly string[
   );
 }
 
-function pageOf(rows: readonly SqlRow[], next: SearchCursor | null): SpanSearchPage {
-  return { items: rows.map(spanFromRow), nextCursor: next === null ? null : searchCursorText(next) };
+async function pageOf(
+  context: OperationContext,
+  rows: readonly SqlRow[],
+  next: SearchCursor | null,
+): Promise<SpanSearchPage> {
+  const items = (await withContents(context, rows, 'body')).map(spanFromRow);
+  return { items, nextCursor: next === null ? null : searchCursorText(next) };
 }
 
 function cursorAfter(row: SqlRow | undefined): SearchCursor | null {
