@@ -1,5 +1,5 @@
 import { quantityText } from '@agentlightning/core/internal';
-import { isMetricOf, runMetrics } from '@agentlightning/core/metrics';
+import { isMetricOf, type RunMetric, runMetrics } from '@agentlightning/core/metrics';
 import type { RunWarning, UnsolvedTask } from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { diagnoseEvaluation } from '../diagnosis/diagnose-evaluation.ts';
@@ -23,17 +23,27 @@ export function warnOfStep(session: DiagnosedSession, record: StepRecord): reado
   const names = trainedPolicies(policies).map(({ name }) => name);
   const weights = Object.entries(config.reward.choice?.rewardWeights ?? {});
   const penalised = new Set(weights.flatMap(([part, weight]) => (weight < 0 ? [part] : [])));
-  const steps = stepHistory.steps.map((each) =>
-    config.data === null && imitationLoss(each.values) === null ? each : withoutSamplerDistance(each),
-  );
+  const steps = stepHistory.steps.map((each) => withoutInapplicable(each, { isStored: config.data !== null }));
   const history = { steps, policies: names, range: rangeOf(session), penalised };
   return emitted(emit, diagnoseSteps(history));
 }
 
-/** Stored data and demonstrations are not those that the weights sample: their distance does not indicate a fault. */
-function withoutSamplerDistance({ values, ...record }: StepRecord): StepRecord {
-  const near = Object.entries(values).filter(([name]) => !isMetricOf(runMetrics.policyKlSamplerK3, name));
-  return { ...record, values: Object.fromEntries(near) };
+/** A step without metrics that cannot indicate a fault where it learned from other data than the samples of its policy. */
+function withoutInapplicable(
+  { values, ...record }: StepRecord,
+  { isStored }: { readonly isStored: boolean },
+): StepRecord {
+  const has = (metric: RunMetric) => Object.keys(values).some((name) => isMetricOf(metric, name));
+  const omitted = [
+    // Stored data and demonstrations are not those that the weights sample.
+    ...(isStored || imitationLoss(values) !== null ? [runMetrics.policyKlSamplerK3] : []),
+    // A preference loss has no probability ratios.
+    ...(has(runMetrics.preferenceLoss)
+      ? [runMetrics.policyEffectiveSampleFraction, runMetrics.policyClipFraction]
+      : []),
+  ];
+  const kept = Object.entries(values).filter(([name]) => !omitted.some((metric) => isMetricOf(metric, name)));
+  return { ...record, values: Object.fromEntries(kept) };
 }
 
 /** Emits the new warnings of the last evaluation of the run. */
