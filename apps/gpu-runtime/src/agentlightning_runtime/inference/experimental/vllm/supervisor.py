@@ -7,6 +7,7 @@ processes. Otherwise it would keep the GPU's memory, and the next runtime could 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -16,15 +17,31 @@ import threading
 _GRACE_S = 30
 """Time for vLLM to end after SIGTERM."""
 
+_PR_SET_PDEATHSIG = 1
+"""Of prctl(2): the signal that the process receives when its parent ends."""
+
 
 def main() -> int:
     """Returns the exit code of the command."""
     # A separate process group, for vLLM's own subprocesses.
-    process = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+    process = subprocess.Popen(  # noqa: S603
+        sys.argv[1:],
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=_end_with_parent,  # noqa: PLW1509 -- no other thread has been started
+    )
+    # torchrun sends it to the group of a rank, with this process.
+    signal.signal(signal.SIGTERM, lambda number, _: _signal(process, number))
     threading.Thread(target=_end_with_input, args=(process,), daemon=True).start()
     code = process.wait()
     _signal(process, signal.SIGKILL)
     return code
+
+
+def _end_with_parent() -> None:
+    """Also when this program is killed; on Linux, where vLLM runs."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _end_with_input(process: subprocess.Popen[bytes]) -> None:
