@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.base.example import Example
     from agentlightning_runtime.engine.base.ranks import Ranks
     from agentlightning_runtime.engine.loss.token_scores import Scores
+    from agentlightning_runtime.engine.memory.device_memory import DeviceMemory
     from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
@@ -76,6 +77,7 @@ class PassSettings:
         peak_flops: Peak FLOP/s of the device; None when unknown.
         timeline: Records the phases of a pass.
         memory: Memory of the device for metrics.
+        device_memory: Memory of the device for copies of gradients; None on a CPU.
     """
 
     device: torch.device
@@ -87,6 +89,7 @@ class PassSettings:
     peak_flops: float | None
     timeline: Timeline
     memory: MemoryGauges
+    device_memory: DeviceMemory | None
 
 
 @dataclass
@@ -117,7 +120,7 @@ class GradientPass:
         ranks: Ranks,
     ) -> None:
         self._network = network
-        self._accumulator = GradientAccumulator(weights.values())
+        self._accumulator = GradientAccumulator(weights.values(), settings.device_memory, ranks)
         self._computed = 0
         self._ranks = ranks
         self._settings = settings
@@ -199,13 +202,13 @@ class GradientPass:
         return ForwardResult(logprobs, values if has_values else None, {**summary, **speed})
 
     def _repeat_until_it_fits(
-        self, attempt: Callable[[int], Result], restore: Callable[[], None]
+        self, attempt: Callable[[int], Result], restore: Callable[[], bool]
     ) -> tuple[Result, _Sizes]:
         """Runs a batch; when memory runs out, undoes the attempt and repeats it with smaller micro-batches.
 
         Args:
             attempt: Runs the batch in micro-batches of at most the given number of tokens.
-            restore: Undoes what a failed attempt changed.
+            restore: Undoes what a failed attempt changed; returns whether that has freed memory of the device.
 
         Raises:
             EngineError: OUT_OF_MEMORY when one sequence alone does not fit.
@@ -219,14 +222,16 @@ class GradientPass:
                 tokens, sequences = error.tokens, error.sequences
             # Outside the handler: the exception references the frames, and they the tensors.
             free_cached_memory(settings.device)
-            if sequences == 1:
+            has_freed_memory = restore()
+            if sequences == 1 and not has_freed_memory:
                 seen = settings.sizer.max_tokens_seen_ok
                 raise sequence_too_large_error(settings.device, num_tokens=tokens, max_tokens_seen_ok=seen)
-            restore()
-            settings.sizer.reduce(tokens)
+            if not has_freed_memory:
+                settings.sizer.reduce(tokens)
             sizes.retries += 1
+            how = "the gradients of earlier batches in host memory" if has_freed_memory else "less"
             LOG.warning(
-                "Memory ran out with %d tokens of %d sequences; repeating the batch with less", tokens, sequences
+                "Memory ran out with %d tokens of %d sequences; repeating the batch with %s", tokens, sequences, how
             )
 
     def _run(
@@ -290,8 +295,9 @@ class GradientPass:
         return {**measure.metrics(flops, self._settings.peak_flops), **sizes_used}
 
 
-def _nothing_to_restore() -> None:
+def _nothing_to_restore() -> bool:
     """A forward pass changes nothing."""
+    return False
 
 
 def _array(values: Tensor) -> NDArray[np.float32]:

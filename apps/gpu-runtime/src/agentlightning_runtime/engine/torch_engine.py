@@ -209,6 +209,7 @@ class TorchEngine:
             peak_flops=peak_flops(self._device),
             timeline=self._timeline,
             memory=self._memory,
+            device_memory=self._cuda_memory,
         )
 
     def trace_next_step(self, directory: Path) -> None:
