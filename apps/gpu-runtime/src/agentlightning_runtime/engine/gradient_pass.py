@@ -141,7 +141,7 @@ class GradientPass:
             total_loss = torch.zeros((), dtype=torch.float64, device=self._settings.device)
 
             def learn(piece: MicroBatch) -> None:
-                with self._settings.sizer.measure(piece.token_ids.numel()):
+                with self._settings.sizer.measure(piece.size):
                     with timeline.phase("forward"):
                         logprobs, entropies, values = self._scores(self._network, piece, trains_entropy=trains_entropy)
                         given = loss.name, loss.parameters, piece.trained
@@ -225,7 +225,12 @@ class GradientPass:
             has_freed_memory = restore()
             if sequences == 1 and not has_freed_memory:
                 seen = settings.sizer.max_tokens_seen_ok
-                raise sequence_too_large_error(settings.device, num_tokens=tokens, max_tokens_seen_ok=seen)
+                raise sequence_too_large_error(
+                    settings.device,
+                    num_tokens=tokens,
+                    max_tokens_seen_ok=seen,
+                    reads_images=settings.images is not None,
+                )
             if not has_freed_memory:
                 settings.sizer.reduce(tokens)
             sizes.retries += 1
@@ -244,9 +249,7 @@ class GradientPass:
         plan = plan_packed if settings.is_packed else plan_padded
         groups = plan_evenly(plan, examples, max_tokens, self._ranks.count)
         for group in share_out(groups, self._ranks.index, self._ranks.count):
-            size = self._work(group, work)
-            settings.sizer.record_success(size)
-            self._computed += size
+            self._computed += self._work(group, work)
             done = min(total, done + sum(example.length for example in group) * self._ranks.count)
             progress(done, total)
 
@@ -258,10 +261,10 @@ class GradientPass:
             RankExhaustedError: when it ran out on this rank with the weights in shards: the others wait for it in a
                 collective operation, where it cannot tell them.
         """
-        size, too_large = group[0].length, (0, 0)
+        computed, size, too_large = 0, group[0].size, (0, 0)
         try:
             micro_batch = assemble(group, self._settings.device, is_packed=self._settings.is_packed)
-            size = micro_batch.token_ids.numel()
+            computed, size = micro_batch.token_ids.numel(), micro_batch.size
             work(micro_batch)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
@@ -274,7 +277,8 @@ class GradientPass:
                 tokens, sequences = self._ranks.largest_of(*too_large)
             if tokens > 0:
                 raise MicroBatchTooLargeError(tokens, sequences)
-        return size
+        self._settings.sizer.record_success(size)
+        return computed
 
     def _scores(self, network: PolicyNetwork, piece: MicroBatch, *, trains_entropy: bool) -> Scores:
         where = (piece.token_ids, piece.positions, piece.selected)
