@@ -36,6 +36,9 @@ LOG = logging.getLogger(__name__)
 
 SECOND_SIGNAL_EXIT_CODE = 130
 
+#: Names of the settings of torch's allocator, which reads the first that is set.
+_ALLOCATOR_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
+
 
 def declare_serve(parser: argparse.ArgumentParser) -> None:
     """Declares the flags of the command."""
@@ -59,9 +62,12 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
 def run_serve(flags: argparse.Namespace) -> int:
     """Serves until a stop is requested; returns the exit code."""
     logging.basicConfig(level=flags.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # Both are read by torch when it is imported, which happens later.
     if flags.threads is not None:
-        # Read by torch when it is imported, which happens later.
         os.environ["OMP_NUM_THREADS"] = str(flags.threads)
+    if not any(name in os.environ for name in _ALLOCATOR_VARIABLES):
+        # Micro-batches of many sizes fragment memory otherwise. vLLM recognises the first name only.
+        os.environ[_ALLOCATOR_VARIABLES[0]] = "expandable_segments:True"
     try:
         if flags.engine == "torch" and int(os.environ.get("RANK", "0")) > 0:
             # Started by torchrun with a rank above 0: rank 0 communicates with clients.
