@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.distributed.tensor import DTensor
 
+from agentlightning_runtime.engine.base.ranks import local
 from agentlightning_runtime.engine.memory.pinned_memory import copy_all, pinned_like
 
 if TYPE_CHECKING:
@@ -96,4 +97,4 @@ class GradientAccumulator:
         """
         if weight.grad is None:
             weight.grad = torch.zeros_like(weight)
-        return weight.grad.to_local() if isinstance(weight.grad, DTensor) else weight.grad
+        return local(weight.grad)

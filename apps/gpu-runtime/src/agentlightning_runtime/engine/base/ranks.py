@@ -163,3 +163,8 @@ def local_rank() -> int:
 def whole(tensor: Tensor) -> Tensor:
     """An unsharded tensor. All ranks must call this at the same time."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def local(tensor: Tensor) -> Tensor:
+    """This rank's shard of a sharded tensor; the same memory."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor

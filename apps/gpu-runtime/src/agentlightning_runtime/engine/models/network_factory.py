@@ -168,7 +168,8 @@ def _towers(causal_lm: PreTrainedModel) -> list[str]:
 def lora_model(base: BaseModel, lora: LoraSettings, seed: int) -> PreTrainedModel:
     """A LoRA with initial values on the shared weights of the base."""
     causal_lm = base.load().frozen_twin()
-    with torch.random.fork_rng():
+    # Of other GPUs nothing is drawn.
+    with torch.random.fork_rng(devices=[base.device] if base.device.type == "cuda" else []):
         torch.manual_seed(seed)
         inject_adapter_in_model(peft_config(lora, causal_lm), causal_lm, ADAPTER_NAME)
     for module in causal_lm.modules():
