@@ -72,7 +72,7 @@ def main() -> None:
     with pytest.raises(EngineError) as again:
         model.discard_gradients()
     if again.value is caught.value and caught.value.gradients_discarded:
-        # Whoever serves lives on, until the process ends.
+        # The service continues until the process ends.
         threading.Event().wait()
     (directory / "went-on").touch()
 

@@ -193,7 +193,7 @@ class _Event:
 
 def test_work_of_a_gpu_is_measured_by_its_events(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Mock()
-    # Streams of a sampler and of checkpoints have work of their own, which is not waited for.
+    # The work of other streams, those of a sampler and of checkpoints, is not waited for.
     device = Mock(side_effect=AssertionError("the whole device is waited for"))
     monkeypatch.setattr(torch.cuda, "Event", _Event)
     monkeypatch.setattr(torch.cuda, "synchronize", device)

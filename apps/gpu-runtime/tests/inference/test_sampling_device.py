@@ -1,4 +1,4 @@
-"""Decoding beside training: in a stream of its own, after the copy of the weights that it reads."""
+"""Decoding beside training: in a separate stream, after the copy of the weights that it reads."""
 
 # pyright: reportPrivateUsage=false
 

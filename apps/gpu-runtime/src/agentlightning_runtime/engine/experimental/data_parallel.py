@@ -3,7 +3,7 @@
 Every process runs the same operations in the same order, each on its shard of a batch. When memory runs out on one in a
 pass over replicas, all repeat the batch with smaller micro-batches. After any other failure of one process alone the
 ranks are out of step: the process ends, torchrun ends the others, and trainers resume from the last checkpoint. Memory
-that runs out in a pass over shards is such a failure, which the client is told (`exhaustion.py`).
+that runs out in a pass over shards is such a failure; rank 0 returns it to the client first (`exhaustion.py`).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class HostClock:
 class CudaClock:
     """Events in the stream of a GPU, so that measuring does not make the program wait. Implements `DeviceClock`.
 
-    It waits for this thread's stream only: sampling and the copies of a checkpoint continue on streams of their own.
+    It waits for this thread's stream only: sampling and the copies of a checkpoint continue on other streams.
     """
 
     def __init__(self, device: torch.device) -> None:

@@ -57,7 +57,7 @@ class HostDevice:
 
 
 class CudaDevice:
-    """A GPU: decoding has a stream of its own with a high priority, so that tokens do not wait behind training.
+    """A GPU: decoding has a separate stream with a high priority, so that tokens do not wait behind training.
 
     Implements `SamplingDevice`.
     """
