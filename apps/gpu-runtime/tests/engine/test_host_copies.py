@@ -215,12 +215,13 @@ def _alone() -> Generator[None]:
 
 
 @pytest.mark.usefixtures("alone")
-def test_shards_are_copied_as_shards(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stager", [None, LateStager()])
+def test_shards_are_copied_as_shards(tmp_path: Path, stager: LateStager | None) -> None:
     mesh = init_device_mesh("cpu", (1,))
     weight = torch.nn.Parameter(distribute_tensor(torch.arange(12.0).view(4, 3), mesh, [Shard(0)]))
-    stager = LateStager()
     copy = HostCopies(stager).start({"w": weight})
-    stager.is_waited_for.set()
+    if stager is not None:
+        stager.is_waited_for.set()
     staged = copy.result()["w"]
     assert isinstance(staged, DTensor)
     assert staged.placements == (Shard(0),)
