@@ -39,6 +39,7 @@ if importlib.util.find_spec("httpx2") is None:
 
 import torch  # noqa: E402 - the environment is set above
 
+from measure.checkpoint_speed import measure_checkpoints  # noqa: E402
 from measure.correctness import measure_correctness, measure_resuming  # noqa: E402
 from measure.kernel_profile import measure_kernels  # noqa: E402
 from measure.local_engine import free_memory  # noqa: E402
@@ -68,6 +69,7 @@ def all_parts() -> list[Part]:
         Part("tests/gpu", 26, lambda plan: run_gpu_tests(plan, ROOT)),
         Part("sample 0.6B generate", 45, lambda plan: measure_generate(plan, QWEN_600M, counts[1:])),
         Part("resume", 12, measure_resuming),
+        Part("checkpoint 0.6B full", 40, measure_checkpoints),
         Part("kernels", 42, measure_kernels),
         Part("sample 0.6B full", 25, lambda plan: measure_sampling(plan, QWEN_600M, (64,), lora=False)),
         Part("sample 4B lora", 40, lambda plan: measure_sampling(plan, QWEN_4B, (64, 256), lora=True)),

@@ -30,7 +30,7 @@ def measure_kernels(plan: Plan) -> dict[str, Any]:
     found: dict[str, Any] = {}
     with local_engine(plan, shape, inference=backend) as engine:
         model = engine.create_model(ModelRequest("p", "base", 1, LORA))
-        measure_steps(plan, model, batch, 1)
+        measure_steps(plan, model, [batch], 1)
 
         def decode() -> None:
             for each in backend._sampler.submit("p", requests_of(shape.vocabulary, 32, (64, 8), 1)):

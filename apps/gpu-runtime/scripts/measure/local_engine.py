@@ -22,7 +22,7 @@ from agentlightning_runtime.engine.torch_engine import TorchEngine
 from measure.workloads import Shape, default_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
     from agentlightning_runtime.contract.batch import Batch
     from agentlightning_runtime.engine.torch_model import TorchModel
@@ -89,18 +89,19 @@ def no_progress(_done: int, _total: int) -> None:
     """Ignores the progress of a pass."""
 
 
-def measure_steps(plan: Plan, model: TorchModel, batch: Batch, count: int) -> dict[str, Any]:
+def measure_steps(plan: Plan, model: TorchModel, batches: Sequence[Batch], count: int) -> dict[str, Any]:
     """The median of `count` steps after the warm-up, with memory, micro-batches and the engine's own times.
 
-    `first_s` are the seconds of the first step, which has lengths that the process has not seen. The peak is the
-    engine's: it resets torch's counter at the end of every step.
+    A step has all of the batches. `first_s` are the seconds of the first step, which has lengths that the process has
+    not seen. The peak is the engine's: it resets torch's counter at the end of every step.
     """
     loss, adam = default_loss("ppo"), AdamParameters(learning_rate=1e-6)
     metrics: dict[str, float] = {}
     seconds: list[float] = []
 
     def step() -> None:
-        metrics.update(model.forward_backward(batch, loss, no_progress).metrics)
+        for batch in batches:
+            metrics.update(model.forward_backward(batch, loss, no_progress).metrics)
         metrics.update(model.optim_step(adam).metrics)
 
     first = plan.seconds(step)

@@ -12,6 +12,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
+from agentlightning_runtime.contract.batch import Batch
 from agentlightning_runtime.contract.settings import ModelRequest
 from agentlightning_runtime.engine.models import network_factory
 from measure.local_engine import LORA, free_memory, local_engine, measure_steps, peak_memory, with_rates
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.contract.batch import Batch, Datum
+    from agentlightning_runtime.contract.batch import Datum
     from measure.plan import Plan
 
 ROW_TOKENS = 16_384
@@ -51,6 +52,7 @@ class Training:
         is_fused: Whether the runtime may use Liger's kernels.
         is_plain: Whether Transformers and PEFT train, without the runtime.
         has_cudnn: Whether the plain loop may use the attention of cuDNN.
+        batches: Number of batches that the runtime gets for a step.
     """
 
     shape: Shape
@@ -60,6 +62,7 @@ class Training:
     is_fused: bool = True
     is_plain: bool = False
     has_cudnn: bool = True
+    batches: int = 1
 
     @property
     def name(self) -> str:
@@ -67,7 +70,17 @@ class Training:
         by = ("HF" if self.full else "HF+PEFT") if self.is_plain else "" if self.is_fused else "unfused"
         attention = "" if self.has_cudnn else "without cuDNN"
         checkpointing = "checkpointing" if self.checkpointing else ""
-        parts = ("train", self.shape.name, "full" if self.full else "lora", self.kind, checkpointing, by, attention)
+        batches = f"{self.batches} batches" if self.batches > 1 else ""
+        parts = (
+            "train",
+            self.shape.name,
+            "full" if self.full else "lora",
+            self.kind,
+            checkpointing,
+            batches,
+            by,
+            attention,
+        )
         return " ".join(each for each in parts if each)
 
     def measure(self, plan: Plan) -> dict[str, Any]:
@@ -101,8 +114,9 @@ def large_trainings() -> list[Part]:
 
 
 def compared_trainings() -> list[Part]:
-    """The same without parts that may explain a difference."""
+    """The same in several batches, or without parts that may explain a difference."""
     return _parts(
+        (Training(QWEN_600M, "agents", full=True, batches=4), 12),
         (Training(QWEN_600M, "agents", is_fused=False), 10),
         (Training(QWEN_600M, "groups", is_fused=False), 10),
         (Training(QWEN_4B, "agents", checkpointing=True, is_fused=False), 23),
@@ -123,7 +137,8 @@ def _runtime(plan: Plan, training: Training) -> dict[str, Any]:
         local_engine(plan, shape, gradient_checkpointing=training.checkpointing) as engine,
     ):
         model = engine.create_model(ModelRequest("m", "base", 1, None if training.full else LORA))
-        found = measure_steps(plan, model, batch, 1 if plan.is_tiny else 3)
+        parts = [Batch(batch.data[at :: training.batches]) for at in range(training.batches)]
+        found = measure_steps(plan, model, parts, 1 if plan.is_tiny else 3)
     return with_rates(plan, shape, batch, found, full=training.full)
 
 

@@ -30,6 +30,10 @@ def test_a_rank_that_runs_out_of_memory_ends_all(tmp_path: Path, rank: int, plac
         launched.kill()
     assert launched.returncode != 0
     assert not (tmp_path / "went-on").exists()
+    # Rank 0 returns the error before it ends, also when it waits for the exhausted rank.
+    error = (tmp_path / "error").read_text()
+    assert error.startswith("OUT_OF_MEMORY: Memory ran out on cpu")
+    assert remedy in error
     assert "OUT_OF_MEMORY: Memory ran out on cpu" in log
     assert f"Rank {rank} of 2 ends" in log
     assert remedy in log

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from tests.engine.a_batch import SilentBackend, a_batch, a_loss, no_progress
 from tests.engine.an_image import VISION_SOURCE, a_batch_with_images
+from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
 from torch.distributed.tensor import DTensor
 
 from agentlightning_runtime.contract.batch import AdamParameters, Batch, ResolvedLoss
@@ -18,7 +19,9 @@ from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.contract.inference_backend import ServedModel
 from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine import torch_engine
 from agentlightning_runtime.engine.base.ranks import join_ranks
+from agentlightning_runtime.engine.checkpoints.host_copies import HostCopies
 from agentlightning_runtime.engine.experimental.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.torch_engine import TorchEngine
@@ -50,6 +53,14 @@ class RecordingBackend(SilentBackend):
         self.weights = {name: weight.detach().clone() for name, weight in model.module().named_parameters()}
 
 
+def staged_copies(_device: torch.device) -> HostCopies:
+    """Those of a GPU, in pageable memory: made in the background while training continues."""
+    options = StagingOptions(
+        use_pinned_memory=False, use_shared_memory=False, use_async_staging=True, use_non_blocking_copy=False
+    )
+    return HostCopies(DefaultStager(options))
+
+
 def lead(
     settings: EngineSettings, *, has_tiles: bool = False, records: type[RecordingBackend] = RecordingBackend
 ) -> tuple[LeadingEngine, RecordingBackend] | None:
@@ -61,6 +72,8 @@ def lead(
     if has_tiles:
         token_scores._LOGITS_AT_A_TIME = 4_000  # pyright: ignore[reportPrivateUsage]
     ranks = join_ranks(torch.device("cpu"))
+    if ranks.count > 1:
+        torch_engine.host_copies = staged_copies
     if ranks.index > 0:
         follow(TorchEngine(settings, NoInference(), ranks), ranks)
         return None

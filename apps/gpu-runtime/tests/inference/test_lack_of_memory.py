@@ -17,6 +17,7 @@ from agentlightning_runtime.inference.sampling.decoding_batch import DecodingBat
 from agentlightning_runtime.inference.sampling.generation import Generation, GenerationRequest
 from agentlightning_runtime.inference.sampling.model_queue import ModelQueue
 from agentlightning_runtime.inference.sampling.model_shape import ModelShape, shape_of
+from agentlightning_runtime.inference.sampling.sampling_device import HostDevice
 from agentlightning_runtime.inference.sampling.sampling_rule import SamplingRule
 from agentlightning_runtime.inference.sampling.served_weights import ServedWeights, snapshot_weights
 
@@ -151,11 +152,12 @@ def test_responses_start_while_their_keys_and_values_fit(monkeypatch: pytest.Mon
     served = _Served()
     a_row = 0
 
-    def free_bytes() -> int:
-        # For `available` rows of 100 columns, with what is allocated beyond those in use.
-        return int(available * a_row * model_queue._GROWTH / model_queue._USABLE) + 1
+    class SmallDevice(HostDevice):
+        def free_bytes(self) -> float:
+            # For `available` rows of 100 columns, with what is allocated beyond those in use.
+            return available * a_row * model_queue._GROWTH / model_queue._USABLE + 1
 
-    queue, lock = ModelQueue(served.shape, served.weights, 16, free_bytes), threading.Condition()
+    queue, lock = ModelQueue(served.shape, served.weights, 16, SmallDevice()), threading.Condition()
     with torch.inference_mode():
         first = served.ask(1, 60, 2)
         queue.add([first])

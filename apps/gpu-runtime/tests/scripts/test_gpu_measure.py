@@ -85,17 +85,18 @@ def test_the_script_imports_only_what_a_bare_machine_has() -> None:
 def test_every_kind_of_part_passes_with_tiny_models(tmp_path: Path) -> None:
     only = (
         "machine,correctness,train 0.6B lora groups,train 0.6B lora agents HF,train 0.6B full agents,"
-        "sample 0.6B lora,sample 0.6B generate,kernels,tests/gpu,vLLM"
+        "sample 0.6B lora,sample 0.6B generate,checkpoint,kernels,tests/gpu,vLLM"
     )
     assert run_tiny(tmp_path, only) == 0
     statuses = {name: part["status"] for name, part in parts_of(tmp_path).items()}
     of_a_gpu = [name for name in statuses if name.startswith(("tests/gpu", "vLLM"))]
     assert {statuses.pop(name) for name in of_a_gpu} <= {"passed", "not run"}
     assert set(statuses.values()) == {"passed"}
-    assert len(statuses) == 12
+    assert len(statuses) == 14
     for name, part in parts_of(tmp_path).items():
         if name.startswith("train"):
             assert part["first_s"] > 0  # pyright: ignore[reportOperatorIssue]
+    assert "train 0.6B full agents 4 batches" in statuses
     runtime = parts_of(tmp_path)["train 0.6B lora groups"]
     # On a CPU that of the process.
     assert runtime["peak_gib"] > 0.1  # pyright: ignore[reportOperatorIssue]

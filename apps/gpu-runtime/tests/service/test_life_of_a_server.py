@@ -124,7 +124,7 @@ def test_memory_that_did_not_suffice_is_told_with_its_numbers_and_nothing_is_ste
             )
             await bench.submit(1)
             failure = (await bench.ended(1)).error
-            assert (failure.num_tokens, failure.max_tokens_seen_ok, failure.remedy) == (900, 800, "Split it")
+            assert (failure.num_tokens, failure.max_tokens_seen_ok, failure.remedy) == (900, 800, "Split it.")
             assert failure.reason == error_pb2.ERROR_REASON_OUT_OF_MEMORY
 
     asyncio.run(play())

@@ -21,6 +21,7 @@ from agentlightning_runtime.cli.runtime_settings import (
     engine_settings,
     serve_options,
 )
+from agentlightning_runtime.cli.sampler_flags import may_share_gpu
 from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.contract.engine import TracedEngine
 from agentlightning_runtime.contract.errors import EngineError
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 SECOND_SIGNAL_EXIT_CODE = 130
+
+#: Names of the settings of torch's allocator, which reads the first that is set.
+_ALLOCATOR_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 
 
 def declare_serve(parser: argparse.ArgumentParser) -> None:
@@ -59,9 +63,12 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
 def run_serve(flags: argparse.Namespace) -> int:
     """Serves until a stop is requested; returns the exit code."""
     logging.basicConfig(level=flags.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # Both are read by torch when it is imported, which happens later.
     if flags.threads is not None:
-        # Read by torch when it is imported, which happens later.
         os.environ["OMP_NUM_THREADS"] = str(flags.threads)
+    if not any(name in os.environ for name in _ALLOCATOR_VARIABLES) and not may_share_gpu(flags):
+        # Micro-batches of many sizes fragment memory otherwise. vLLM recognises the first name only.
+        os.environ[_ALLOCATOR_VARIABLES[0]] = "expandable_segments:True"
     try:
         if flags.engine == "torch" and int(os.environ.get("RANK", "0")) > 0:
             # Started by torchrun with a rank above 0: rank 0 communicates with clients.

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.base.example import Example
     from agentlightning_runtime.engine.base.ranks import Ranks
     from agentlightning_runtime.engine.loss.token_scores import Scores
+    from agentlightning_runtime.engine.memory.device_memory import DeviceMemory
     from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
@@ -76,6 +77,7 @@ class PassSettings:
         peak_flops: Peak FLOP/s of the device; None when unknown.
         timeline: Records the phases of a pass.
         memory: Memory of the device for metrics.
+        device_memory: Memory of the device for copies of gradients; None on a CPU.
     """
 
     device: torch.device
@@ -87,6 +89,7 @@ class PassSettings:
     peak_flops: float | None
     timeline: Timeline
     memory: MemoryGauges
+    device_memory: DeviceMemory | None
 
 
 @dataclass
@@ -117,7 +120,7 @@ class GradientPass:
         ranks: Ranks,
     ) -> None:
         self._network = network
-        self._accumulator = GradientAccumulator(weights.values())
+        self._accumulator = GradientAccumulator(weights.values(), settings.device_memory, ranks)
         self._computed = 0
         self._ranks = ranks
         self._settings = settings
@@ -138,7 +141,7 @@ class GradientPass:
             total_loss = torch.zeros((), dtype=torch.float64, device=self._settings.device)
 
             def learn(piece: MicroBatch) -> None:
-                with self._settings.sizer.measure(piece.token_ids.numel()):
+                with self._settings.sizer.measure(piece.size):
                     with timeline.phase("forward"):
                         logprobs, entropies, values = self._scores(self._network, piece, trains_entropy=trains_entropy)
                         given = loss.name, loss.parameters, piece.trained
@@ -199,13 +202,13 @@ class GradientPass:
         return ForwardResult(logprobs, values if has_values else None, {**summary, **speed})
 
     def _repeat_until_it_fits(
-        self, attempt: Callable[[int], Result], restore: Callable[[], None]
+        self, attempt: Callable[[int], Result], restore: Callable[[], bool]
     ) -> tuple[Result, _Sizes]:
         """Runs a batch; when memory runs out, undoes the attempt and repeats it with smaller micro-batches.
 
         Args:
             attempt: Runs the batch in micro-batches of at most the given number of tokens.
-            restore: Undoes what a failed attempt changed.
+            restore: Undoes what a failed attempt changed; returns whether that has freed memory of the device.
 
         Raises:
             EngineError: OUT_OF_MEMORY when one sequence alone does not fit.
@@ -219,14 +222,21 @@ class GradientPass:
                 tokens, sequences = error.tokens, error.sequences
             # Outside the handler: the exception references the frames, and they the tensors.
             free_cached_memory(settings.device)
-            if sequences == 1:
+            has_freed_memory = restore()
+            if sequences == 1 and not has_freed_memory:
                 seen = settings.sizer.max_tokens_seen_ok
-                raise sequence_too_large_error(settings.device, num_tokens=tokens, max_tokens_seen_ok=seen)
-            restore()
-            settings.sizer.reduce(tokens)
+                raise sequence_too_large_error(
+                    settings.device,
+                    num_tokens=tokens,
+                    max_tokens_seen_ok=seen,
+                    reads_images=settings.images is not None,
+                )
+            if not has_freed_memory:
+                settings.sizer.reduce(tokens)
             sizes.retries += 1
+            how = "the gradients of earlier batches in host memory" if has_freed_memory else "less"
             LOG.warning(
-                "Memory ran out with %d tokens of %d sequences; repeating the batch with less", tokens, sequences
+                "Memory ran out with %d tokens of %d sequences; repeating the batch with %s", tokens, sequences, how
             )
 
     def _run(
@@ -239,9 +249,7 @@ class GradientPass:
         plan = plan_packed if settings.is_packed else plan_padded
         groups = plan_evenly(plan, examples, max_tokens, self._ranks.count)
         for group in share_out(groups, self._ranks.index, self._ranks.count):
-            size = self._work(group, work)
-            settings.sizer.record_success(size)
-            self._computed += size
+            self._computed += self._work(group, work)
             done = min(total, done + sum(example.length for example in group) * self._ranks.count)
             progress(done, total)
 
@@ -253,10 +261,10 @@ class GradientPass:
             RankExhaustedError: when it ran out on this rank with the weights in shards: the others wait for it in a
                 collective operation, where it cannot tell them.
         """
-        size, too_large = group[0].length, (0, 0)
+        computed, size, too_large = 0, group[0].size, (0, 0)
         try:
             micro_batch = assemble(group, self._settings.device, is_packed=self._settings.is_packed)
-            size = micro_batch.token_ids.numel()
+            computed, size = micro_batch.token_ids.numel(), micro_batch.size
             work(micro_batch)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
@@ -269,7 +277,8 @@ class GradientPass:
                 tokens, sequences = self._ranks.largest_of(*too_large)
             if tokens > 0:
                 raise MicroBatchTooLargeError(tokens, sequences)
-        return size
+        self._settings.sizer.record_success(size)
+        return computed
 
     def _scores(self, network: PolicyNetwork, piece: MicroBatch, *, trains_entropy: bool) -> Scores:
         where = (piece.token_ids, piece.positions, piece.selected)
@@ -290,8 +299,9 @@ class GradientPass:
         return {**measure.metrics(flops, self._settings.peak_flops), **sizes_used}
 
 
-def _nothing_to_restore() -> None:
+def _nothing_to_restore() -> bool:
     """A forward pass changes nothing."""
+    return False
 
 
 def _array(values: Tensor) -> NDArray[np.float32]:

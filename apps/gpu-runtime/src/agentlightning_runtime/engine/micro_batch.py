@@ -67,6 +67,11 @@ class MicroBatch:
     trained: TrainedTokens
     images: RowImages | None = None
 
+    @property
+    def size(self) -> int:
+        """Its work, in tokens: padding is included, and each patch of its distinct images counts as one."""
+        return self.token_ids.numel() + (0 if self.images is None else len(self.images.patches))
+
 
 def examples_of(batch: Batch, reader: ImageReader | None = None, *, only_weighted: bool) -> list[Example]:
     """The data with trained tokens to compute, in order.
@@ -104,19 +109,24 @@ def _placed(index: int, datum: Datum, reader: ImageReader | None) -> Sequence[Pl
 def plan_padded(examples: Sequence[Example], token_budget: int) -> list[Sequence[Example]]:
     """Groups of examples of at most `token_budget` tokens, padding included; a longer example is a group alone.
 
-    The longest come first, so that a batch that does not fit in memory fails early.
+    Each patch of a group's distinct images counts as a token. The longest come first, so that a batch that does not fit
+    in memory fails early.
     """
     groups: list[list[Example]] = []
     tokens = 0
+    digests: set[str] = set()
     for example in sorted(examples, key=lambda each: (-each.length, each.index)):
         # The rows have the length of the group's first example, its longest.
         cost = groups[-1][0].length if groups else example.length
+        cost += example.patches_besides(digests)
         if groups and tokens + cost <= token_budget:
             groups[-1].append(example)
             tokens += cost
+            digests.update(example.patches)
         else:
             groups.append([example])
-            tokens = example.length
+            tokens = example.size
+            digests = set(example.patches)
     return [*groups]
 
 

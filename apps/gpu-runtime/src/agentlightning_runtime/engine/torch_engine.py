@@ -14,6 +14,7 @@ from agentlightning_runtime.contract.settings import EngineCapabilities
 from agentlightning_runtime.engine.base.device import choose_device, choose_dtype, device_name
 from agentlightning_runtime.engine.base.ranks import Ranks
 from agentlightning_runtime.engine.checkpoints.checkpoint_folder import CheckpointFolder
+from agentlightning_runtime.engine.checkpoints.host_copies import host_copies
 from agentlightning_runtime.engine.experimental.eight_bit_adam import eight_bit_weights, moment_bytes
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
@@ -145,7 +146,9 @@ class TorchEngine:
                 reference=of_base if initial is None else initial.reference,
                 initial=initial,
                 settings=self._pass_settings(outline, network, is_sharded=is_sharded),
-                checkpoints=CheckpointFolder(self._settings.checkpoint_directory, request.model_id, self._ranks),
+                checkpoints=CheckpointFolder(
+                    self._settings.checkpoint_directory, request.model_id, self._ranks, host_copies(self._device)
+                ),
                 inference=self._inference,
                 served=ServedModel(
                     model_id=request.model_id,
@@ -210,6 +213,7 @@ class TorchEngine:
             peak_flops=peak_flops(self._device),
             timeline=self._timeline,
             memory=self._memory,
+            device_memory=self._cuda_memory,
         )
 
     def trace_next_step(self, directory: Path) -> None:

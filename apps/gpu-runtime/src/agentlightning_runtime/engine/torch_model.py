@@ -127,6 +127,8 @@ class TorchModel:
         with timeline.phase("sync"):
             self.parts.ranks.sum_up_gradients(self.weights.values())
         try:
+            with timeline.phase("checkpoint"):
+                self.parts.checkpoints.wait_for_copy()
             with timeline.phase("optimizer"):
                 norm = self._adam.gradient_norm()
                 is_skipped = not math.isfinite(norm)

@@ -11,7 +11,7 @@ import numpy as np
 from agentlightning_runtime.engine.vision.placed_images import spatial_positions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,20 @@ class Example:
     def length(self) -> int:
         """Number of input tokens: all before the last trained one."""
         return int(self.positions[-1])
+
+    @cached_property
+    def patches(self) -> dict[str, int]:
+        """The number of patches of each distinct image, by its digest: the tokens of the vision tower."""
+        return {placed.image.digest: len(placed.image.patches) for placed in self.images}
+
+    @property
+    def size(self) -> int:
+        """The work of the sequence alone: its tokens, and the patches of its distinct images."""
+        return self.length + self.patches_besides(())
+
+    def patches_besides(self, digests: Collection[str]) -> int:
+        """The number of patches of its distinct images, without those of these digests."""
+        return sum(count for digest, count in self.patches.items() if digest not in digests)
 
     @cached_property
     def identity(self) -> NDArray[np.int64]:

@@ -63,19 +63,23 @@ class PackedRow:
 def plan_packed(examples: Sequence[Example], token_budget: int) -> list[Sequence[Example]]:
     """Groups of examples whose rows have at most `token_budget` tokens; a longer example is a group alone.
 
-    Examples with common prefixes are neighbours. The largest groups come first, so that a batch that does not fit in
-    memory fails early.
+    Each patch of a row's distinct images counts as a token. Examples with common prefixes are neighbours. The largest
+    groups come first, so that a batch that does not fit in memory fails early.
     """
     groups: list[tuple[int, list[Example]]] = []
+    digests: set[str] = set()
     for example in sorted(examples, key=lambda each: (_sort_key(each), each.index)):
         last = groups[-1][1][-1] if groups else None
         common = 0 if last is None else common_prefix(last, example)
         # A row shares all but the last few of the common tokens, at the least.
         cost = example.length - max(0, common - MIN_SHARED_TOKENS + 1)
+        cost += example.patches_besides(digests)
         if groups and groups[-1][0] + cost <= token_budget:
             groups[-1] = groups[-1][0] + cost, [*groups[-1][1], example]
+            digests.update(example.patches)
         else:
-            groups.append((example.length, [example]))
+            groups.append((example.size, [example]))
+            digests = set(example.patches)
     groups.sort(key=lambda group: -group[0])
     return [group for _, group in groups]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 from torch.distributed.tensor import DTensor
 
 from agentlightning_runtime.contract.errors import EngineError
@@ -35,12 +36,14 @@ class Ranks:
         count: Number of ranks.
         control: Process group for objects, on the CPU; None for a single process and after `leave`.
         checkpoints: Process group for checkpoints, written while training continues; None like `control`.
+        notes: Key-value store of all ranks, for what cannot wait for a collective operation; None for a single process.
     """
 
     index: int = 0
     count: int = 1
     control: dist.ProcessGroup | None = None
     checkpoints: dist.ProcessGroup | None = None
+    notes: Store | None = None
 
     def sum_up(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, in place."""
@@ -126,7 +129,13 @@ def join_ranks(device: torch.device) -> Ranks:
     control, checkpoints = (
         cast("dist.ProcessGroup", dist.new_group(backend="gloo", timeout=_PATIENCE)) for _ in range(2)
     )
-    return Ranks(dist.get_rank(), dist.get_world_size(), control, checkpoints)
+    return Ranks(dist.get_rank(), dist.get_world_size(), control, checkpoints, _notes())
+
+
+def _notes() -> Store:
+    """In the store of the rendezvous, with a prefix for each restart: the launcher can keep it."""
+    store = TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
+    return PrefixStore(f"agentlightning/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
 
 
 def leave_ranks(ranks: Ranks) -> None:
@@ -137,7 +146,7 @@ def leave_ranks(ranks: Ranks) -> None:
     """
     if ranks.count > 1 and dist.is_initialized():
         dist.destroy_process_group()
-        ranks.control = ranks.checkpoints = None
+        ranks.control = ranks.checkpoints = ranks.notes = None
         gc.collect()
 
 
@@ -154,3 +163,8 @@ def local_rank() -> int:
 def whole(tensor: Tensor) -> Tensor:
     """An unsharded tensor. All ranks must call this at the same time."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def local(tensor: Tensor) -> Tensor:
+    """This rank's shard of a sharded tensor; the same memory."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor

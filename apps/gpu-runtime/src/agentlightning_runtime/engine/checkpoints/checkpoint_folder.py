@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.results import Checkpoint
 from agentlightning_runtime.engine.checkpoints.checkpoint_tensors import (
-    copy_to_host,
     read_shards,
     read_whole,
     stored_shapes,
     write_shards,
 )
+from agentlightning_runtime.engine.checkpoints.host_copies import HostCopies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from agentlightning_runtime.engine.base.ranks import Ranks
+    from agentlightning_runtime.engine.checkpoints.host_copies import HostCopy
 
 _FORMAT = "agentlightning-runtime/1"
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -62,17 +63,22 @@ class CheckpointFolder:
         root: Parent of the folder of each model.
         model_id: Owner of the checkpoints.
         ranks: The processes that train the model together; all of them save and load.
+        copies: Copies the tensors of its checkpoints; None: at once, into pageable memory.
     """
 
-    def __init__(self, root: Path, model_id: str, ranks: Ranks) -> None:
+    def __init__(self, root: Path, model_id: str, ranks: Ranks, copies: HostCopies | None = None) -> None:
         self._ranks = ranks
         self._model_id = model_id
         self._folder = root / model_id
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
         self._writing: Future[Checkpoint] | None = None
+        self._copies = copies or HostCopies()
+        self._copy: HostCopy | None = None
 
     def save(self, name: str, facts: CheckpointFacts, tensors: Mapping[str, Tensor]) -> Future[Checkpoint]:
-        """Copies the tensors, waits for an earlier checkpoint, and writes; replaces one of the same name.
+        """Waits for an earlier checkpoint, copies the tensors, and writes them; replaces one of the same name.
+
+        The tensors must not change before `wait_for_copy` has returned.
 
         Returns:
             The checkpoint, once it is complete on disk.
@@ -86,20 +92,28 @@ class CheckpointFolder:
         # Two copies of the weights and moments would need too much memory.
         self.finish()
         folder = self._folder / self._ranks.tell(f"{name}.{uuid.uuid4().hex}")
-        self._writing = self._writer.submit(self._write, name, facts, folder, copy_to_host(tensors))
+        copy = self._copies.start(tensors)
+        self._copy = None if copy.is_made else copy
+        self._writing = self._writer.submit(self._write, name, facts, folder, copy)
         return self._writing
+
+    def wait_for_copy(self) -> None:
+        """Waits until the tensors of the last `save` are copied."""
+        if self._copy is not None:
+            self._copy.result()
+            self._copy = None
 
     def finish(self) -> None:
         """Waits until no checkpoint is being written. Failures are those of the `save`."""
         if self._writing is not None:
             wait([self._writing])
-            self._writing = None
+            self._writing = self._copy = None
 
-    def _write(self, name: str, facts: CheckpointFacts, folder: Path, tensors: Mapping[str, Tensor]) -> Checkpoint:
+    def _write(self, name: str, facts: CheckpointFacts, folder: Path, copy: HostCopy) -> Checkpoint:
         is_first = self._ranks.index == 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            write_shards(folder, tensors, self._ranks)
+            write_shards(folder, copy.result(), self._ranks)
             if not is_first:
                 return self._describe(name, {**_record_of(facts), "size_bytes": 0})
             _flush(folder)

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 WEIGHTS_PREFIX = "weights/"
 
 
-def copy_to_host(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Copies on the CPU that training does not change; of a sharded tensor only this rank's shard."""
-    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in tensors.items()}
-
-
 def write_shards(folder: Path, tensors: Mapping[str, Tensor], ranks: Ranks) -> None:
     """Writes the shards of this rank and flushes them to disk. All ranks must call this.
 

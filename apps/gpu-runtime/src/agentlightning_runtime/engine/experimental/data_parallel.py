@@ -2,7 +2,8 @@
 
 Every process runs the same operations in the same order, each on its shard of a batch. When memory runs out on one in a
 pass over replicas, all repeat the batch with smaller micro-batches. After any other failure of one process alone the
-ranks are out of step: the process ends, torchrun ends the others, and trainers resume from the last checkpoint.
+ranks are out of step: the process ends, torchrun ends the others, and trainers resume from the last checkpoint. Memory
+that runs out in a pass over shards is such a failure; rank 0 returns it to the client first (`exhaustion.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from agentlightning_runtime.contract.engine import EngineModel, RuntimeEngine, TracedEngine
 from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.engine.base.ranks import Ranks, leave_ranks
+from agentlightning_runtime.engine.experimental.exhaustion import FAILED_EXIT_CODE, WatchedCalls, end_exhausted
 from agentlightning_runtime.engine.memory.out_of_memory import RankExhaustedError
 
 if TYPE_CHECKING:
@@ -42,9 +44,6 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 LOG = logging.getLogger(__name__)
-
-#: sysexits.h: an internal software error.
-_FAILED_EXIT_CODE = 70
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,7 @@ class LeadingEngine:
     def __init__(self, engine: RankEngine, ranks: Ranks) -> None:
         self._engine = engine
         self._ranks = ranks
+        self._calls = WatchedCalls(ranks)
 
     def capabilities(self) -> EngineCapabilities:
         """The capabilities of the local engine, which are the same on all ranks."""
@@ -86,9 +86,12 @@ class LeadingEngine:
 
     def create_model(self, request: ModelRequest) -> LeadingModel:
         """Creates the model on all ranks."""
-        self._ranks.tell(Order(request.model_id, "create", (request,)))
-        own = _fail_together(lambda: self._engine.create_model(request))
-        return LeadingModel(request.model_id, own, self._ranks)
+
+        def create() -> RankModel:
+            self._ranks.tell(Order(request.model_id, "create", (request,)))
+            return _fail_together(lambda: self._engine.create_model(request))
+
+        return LeadingModel(request.model_id, self._calls.run(create), self._ranks, self._calls)
 
     def gauges(self) -> Mapping[str, float]:
         """The gauges of rank 0."""
@@ -103,6 +106,7 @@ class LeadingEngine:
         # After an external stop signal the other ranks may already have ended.
         with contextlib.suppress(RuntimeError):
             self._ranks.tell(Order())
+        self._calls.close()
         self._engine.close()
         leave_ranks(self._ranks)
 
@@ -110,10 +114,11 @@ class LeadingEngine:
 class LeadingModel:
     """A model of rank 0: all ranks run the calls that change it. Implements `EngineModel`."""
 
-    def __init__(self, model_id: str, own: RankModel, ranks: Ranks) -> None:
+    def __init__(self, model_id: str, own: RankModel, ranks: Ranks, calls: WatchedCalls) -> None:
         self._model_id = model_id
         self.own = own
         self._ranks = ranks
+        self._calls = calls
 
     def state(self) -> ModelState:
         """The same on all ranks."""
@@ -179,10 +184,13 @@ class LeadingModel:
         self._together("unload")
 
     def _together(self, method: str, *arguments: Any, progress: Progress | None = None, **keywords: Any) -> Any:
-        self._ranks.tell(Order(self._model_id, method, arguments, keywords))
-        if progress is not None:
-            keywords["progress"] = progress
-        return _fail_together(lambda: getattr(self.own, method)(*arguments, **keywords))
+        own_keywords = keywords if progress is None else {**keywords, "progress": progress}
+
+        def call() -> Any:
+            self._ranks.tell(Order(self._model_id, method, arguments, keywords))
+            return _fail_together(lambda: getattr(self.own, method)(*arguments, **own_keywords))
+
+        return self._calls.run(call)
 
 
 def follow(engine: RankEngine, ranks: Ranks) -> None:
@@ -194,6 +202,8 @@ def follow(engine: RankEngine, ranks: Ranks) -> None:
             break
         try:
             _fail_together(partial(_obey, engine, models, order))
+        except RankExhaustedError as error:
+            end_exhausted(ranks, error)
         except EngineError as error:
             # Rank 0 raises the same error and returns it to the client.
             LOG.debug("%s of %s was rejected: %s", order.method, order.model_id, error)
@@ -220,14 +230,11 @@ def _ignore(_done: int, _total: int) -> None:
 
 
 def _fail_together(work: Callable[[], Result]) -> Result:
-    """Re-raises engine errors, which all ranks raise alike, and ends the process on any other exception."""
+    """Ends the process on any exception besides those of engines, which all ranks raise alike, and exhaustion."""
     try:
         return work()
-    except EngineError:
+    except (EngineError, RankExhaustedError):
         raise
-    except RankExhaustedError as error:
-        LOG.critical("%s", error)
-        os._exit(_FAILED_EXIT_CODE)
     except BaseException:
         LOG.critical("A training process failed; the others cannot continue without it", exc_info=True)
-        os._exit(_FAILED_EXIT_CODE)
+        os._exit(FAILED_EXIT_CODE)

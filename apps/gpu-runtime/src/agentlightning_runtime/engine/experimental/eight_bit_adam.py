@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
+from agentlightning_runtime.engine.base.ranks import local
 from agentlightning_runtime.engine.experimental.bitsandbytes_package import bitsandbytes
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class EightBitAdam:
                 self._optimizer.state[own]["step"] = int(self._steps)
                 gradient = self._weights[name].grad
                 if gradient is not None and own.numel() > 0:
-                    own.grad = _shard(gradient)
+                    own.grad = local(gradient)
             self._optimizer.step()
             self._steps += 1
 
@@ -131,17 +132,12 @@ class EightBitAdam:
     @contextmanager
     def _attached(self) -> Generator[None]:
         for name, own in self._own.items():
-            own.data = _shard(self._weights[name].detach())
+            own.data = local(self._weights[name].detach())
         try:
             yield
         finally:
             for own in self._own.values():
                 own.data, own.grad = own.data.new_empty(0), None
-
-
-def _shard(tensor: Tensor) -> Tensor:
-    """This rank's shard."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def _sharded_as(weight: Tensor, own: Tensor, shape: torch.Size) -> Tensor:

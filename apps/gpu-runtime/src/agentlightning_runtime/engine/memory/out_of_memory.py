@@ -105,22 +105,26 @@ def free_cached_memory(device: torch.device) -> None:
         torch.cuda.empty_cache()
 
 
-def sequence_too_large_error(device: torch.device, *, num_tokens: int, max_tokens_seen_ok: int) -> EngineError:
+def sequence_too_large_error(
+    device: torch.device, *, num_tokens: int, max_tokens_seen_ok: int, reads_images: bool
+) -> EngineError:
     """The error returned to the client when a sequence alone does not fit.
 
     Args:
         device: The device whose memory ran out.
-        num_tokens: Tokens of the sequence.
+        num_tokens: Tokens of the sequence; each patch of an image counts as one.
         max_tokens_seen_ok: Largest number of tokens that succeeded so far.
+        reads_images: Whether sequences can have images.
     """
     where = ""
     if device.type == "cuda":
         free, total = torch.cuda.mem_get_info(device)
         where = f" ({free / 2**30:.1f} of {total / 2**30:.1f} GiB are free now)"
+    unit, shorter = ("tokens and patches of images", " or smaller images") if reads_images else ("tokens", "")
     return EngineError(
         EngineErrorReason.OUT_OF_MEMORY,
-        f"Memory ran out with one sequence of {num_tokens} tokens on {device}{where}; {max_tokens_seen_ok} have fitted",
-        remedy="Send shorter sequences, turn on gradient checkpointing, or train a LoRA",
+        f"Memory ran out with one sequence of {num_tokens} {unit} on {device}{where}; {max_tokens_seen_ok} have fitted",
+        remedy=f"Send shorter sequences{shorter}, turn on gradient checkpointing, or train a LoRA",
         num_tokens=num_tokens,
         max_tokens_seen_ok=max_tokens_seen_ok,
     )

@@ -70,7 +70,9 @@ def peft_config(lora: LoraSettings, causal_lm: PreTrainedModel, base_model: str 
 
 def add_lora(causal_lm: PreTrainedModel, lora: LoraSettings, seed: int) -> None:
     """Adds a LoRA with initial values to a frozen model, which may be on the meta device."""
-    with torch.random.fork_rng(devices=[]), _on_the_cpu(causal_lm):
+    # Of other GPUs nothing is drawn.
+    devices = [causal_lm.device] if causal_lm.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices), _on_the_cpu(causal_lm):
         torch.manual_seed(seed)
         inject_adapter_in_model(peft_config(lora, causal_lm), causal_lm, ADAPTER_NAME)
     for module in causal_lm.modules():

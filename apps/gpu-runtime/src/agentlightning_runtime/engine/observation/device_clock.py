@@ -12,7 +12,7 @@ class DeviceClock(Protocol):
     """Marks instants in the work of a device. All times are in seconds of `time.perf_counter`."""
 
     def start(self) -> float:
-        """The present; called before an operation, when the device has no work."""
+        """The present; called before an operation, when it has no work on the device."""
         ...
 
     def mark(self) -> Any:
@@ -49,7 +49,10 @@ class HostClock:
 
 
 class CudaClock:
-    """Events in the stream of a GPU, so that measuring does not make the program wait. Implements `DeviceClock`."""
+    """Events in the stream of a GPU, so that measuring does not make the program wait. Implements `DeviceClock`.
+
+    It waits for this thread's stream only: sampling and the copies of a checkpoint continue on other streams.
+    """
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -58,7 +61,7 @@ class CudaClock:
 
     def start(self) -> float:
         """Records the event that the marks of the operation are measured from."""
-        torch.cuda.synchronize(self._device)
+        torch.cuda.current_stream(self._device).synchronize()
         self._anchor, self._anchor_s = self.mark(), time.perf_counter()
         return self._anchor_s
 
@@ -69,8 +72,8 @@ class CudaClock:
         return event
 
     def finish(self) -> float:
-        """Waits for the device."""
-        torch.cuda.synchronize(self._device)
+        """Waits for the stream."""
+        torch.cuda.current_stream(self._device).synchronize()
         return time.perf_counter()
 
     def seconds(self, mark: torch.cuda.Event) -> float:

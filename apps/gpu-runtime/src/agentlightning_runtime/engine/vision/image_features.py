@@ -22,13 +22,15 @@ class RowImages:
     """The images of a pass through the model.
 
     Attributes:
-        patches: float32 [patches, values].
-        grids: int64 [images, 3].
+        patches: float32 [patches, values], of distinct images.
+        grids: int64 [distinct images, 3].
+        distinct: For each image, its index in the distinct ones: each is computed once.
         places: int64 [tokens]: index in the flattened token ids of each token of an image, in their order.
     """
 
     patches: Tensor
     grids: Tensor
+    distinct: Sequence[int]
     places: Tensor
 
 
@@ -37,9 +39,12 @@ def row_images(placed: Sequence[tuple[int, PreparedImage]], device: torch.device
     if not placed:
         return None
     places = np.concatenate([np.arange(start, start + image.tokens) for start, image in placed])
+    images = {image.digest: image for _, image in placed}
+    index = {digest: number for number, digest in enumerate(images)}
     return RowImages(
-        patches=torch.from_numpy(np.concatenate([image.patches for _, image in placed])).to(device),
-        grids=torch.tensor([image.grid for _, image in placed], device=device),
+        patches=torch.from_numpy(np.concatenate([image.patches for image in images.values()])).to(device),
+        grids=torch.tensor([image.grid for image in images.values()], device=device),
+        distinct=[index[image.digest] for _, image in placed],
         places=torch.from_numpy(places).to(device),
     )
 
@@ -57,7 +62,11 @@ def decoder_inputs(causal_lm: PreTrainedModel, token_ids: Tensor, images: RowIma
     model: Any = causal_lm
     features = model.get_image_features(images.patches, images.grids)
     embeddings: Tensor = model.get_input_embeddings()(token_ids)
-    values = torch.cat(list(features.pooler_output)).to(embeddings.dtype)
+
+    def of_all(of_distinct: Sequence[Tensor]) -> Tensor:
+        return torch.cat([of_distinct[index] for index in images.distinct]).to(embeddings.dtype)
+
+    values = of_all(features.pooler_output)
     flat = embeddings.flatten(0, 1).index_copy(0, images.places, values)
     inputs: dict[str, Any] = {"inputs_embeds": flat.view_as(embeddings)}
     deeper = getattr(features, "deepstack_features", None)
@@ -67,5 +76,5 @@ def decoder_inputs(causal_lm: PreTrainedModel, token_ids: Tensor, images: RowIma
         # The features follow the mask, so in the order of the tokens.
         order = images.places.argsort()
         inputs["visual_pos_masks"] = mask.view_as(token_ids)
-        inputs["deepstack_visual_embeds"] = [torch.cat(list(level)).to(embeddings.dtype)[order] for level in deeper]
+        inputs["deepstack_visual_embeds"] = [of_all(level)[order] for level in deeper]
     return inputs

@@ -21,6 +21,7 @@ from agentlightning_runtime.inference.sampling.generation import Generation
 from agentlightning_runtime.inference.sampling.key_value_cache import BatchCache
 from agentlightning_runtime.inference.sampling.loop_waker import gathered_wakes
 from agentlightning_runtime.inference.sampling.model_shape import ModelShape
+from agentlightning_runtime.inference.sampling.sampling_device import HostDevice, SamplingDevice
 from agentlightning_runtime.inference.sampling.served_weights import ServedWeights
 
 _log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class ModelQueue:
         shape: sizes of the model.
         weights: its first weights.
         max_running: maximum number of running responses.
-        free_bytes: memory that can be allocated; None: it is not limited.
+        device: computes the responses; a CPU by default.
     """
 
     def __init__(
@@ -53,9 +54,10 @@ class ModelQueue:
         shape: ModelShape,
         weights: ServedWeights,
         max_running: int,
-        free_bytes: Callable[[], int] | None = None,
+        device: SamplingDevice | None = None,
     ) -> None:
         self.shape = shape
+        self.device = device or HostDevice()
         self.weights = weights
         self.is_paused = False
         self.waiting: deque[Generation] = deque()
@@ -63,7 +65,6 @@ class ModelQueue:
         self._batches: list[tuple[ServedWeights, DecodingBatch]] = []
         self._max_running = max_running
         self._fitting = max_running
-        self._free_bytes = free_bytes
         self._bytes_a_token = 0
         self._suspended: list[Generation] = []
         self._first_came_s = 0.0
@@ -99,7 +100,7 @@ class ModelQueue:
 
     def turn(self, lock: threading.Condition) -> None:
         """Admits waiting responses and samples a token for every response. In the sampler thread, unlocked."""
-        with gathered_wakes():
+        with gathered_wakes(), self.device.decoding():
             self._turn(lock)
 
     def _turn(self, lock: threading.Condition) -> None:
@@ -117,6 +118,7 @@ class ModelQueue:
             self._join(batch, by_weights.pop(id(weights), []))
         for joining in by_weights.values():
             weights = joining[0].weights
+            self.device.receive(weights)
             batch = DecodingBatch(weights, self.shape)
             self._batches.append((weights, batch))
             self._join(batch, joining)
@@ -159,9 +161,9 @@ class ModelQueue:
 
     def _affordable_columns(self) -> float:
         """Columns of all rows together that fit in memory; unlimited until the size of one is known."""
-        if self._free_bytes is None or self._bytes_a_token == 0:
+        if self._bytes_a_token == 0:
             return math.inf
-        usable = self._free_bytes() * _USABLE + sum(cache.nbytes for cache in self._caches())
+        usable = self.device.free_bytes() * _USABLE + sum(cache.nbytes for cache in self._caches())
         return usable / (self._bytes_a_token * _GROWTH)
 
     def _caches(self) -> list[BatchCache]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import torch
 
-from agentlightning_runtime.engine.memory.device_memory import CudaMemory
 from agentlightning_runtime.inference.http.api_error import model_paused, queue_full, unknown_model
 from agentlightning_runtime.inference.sampling.generation import Generation, GenerationRequest
 from agentlightning_runtime.inference.sampling.model_queue import ModelQueue
 from agentlightning_runtime.inference.sampling.model_shape import ModelShape
+from agentlightning_runtime.inference.sampling.sampling_device import SamplingDevice, sampling_device
 from agentlightning_runtime.inference.sampling.served_weights import ServedWeights
 
 
@@ -33,11 +34,21 @@ class Sampler:
     """Continuous batching over the served models.
 
     Responses in progress end with the weights they started with; new weights serve from the next request on. All
-    methods may be called from any thread; sampling runs in the sampler's thread.
+    methods may be called from any thread, `add_model` and `publish` from the one that copied the weights; sampling runs
+    in the sampler's thread.
+
+    Args:
+        limits: concurrency limits.
+        device_of: sampling on the device with the weights of a model.
     """
 
-    def __init__(self, limits: SamplerLimits | None = None) -> None:
+    def __init__(
+        self,
+        limits: SamplerLimits | None = None,
+        device_of: Callable[[torch.device], SamplingDevice] = sampling_device,
+    ) -> None:
         self._limits = limits or SamplerLimits()
+        self._device_of = cache(device_of)
         self._models: dict[str, ModelQueue] = {}
         self._leaving: list[ModelQueue] = []
         self._lock = threading.Condition()
@@ -47,13 +58,16 @@ class Sampler:
 
     def add_model(self, model_id: str, shape: ModelShape, weights: ServedWeights) -> None:
         """Serves a model under this id."""
+        device = self._device_of(next(weights.module.parameters()).device)
+        weights = replace(weights, copied=device.mark())
         with self._lock:
-            self._models[model_id] = ModelQueue(shape, weights, self._limits.max_running, _free_bytes(weights))
+            self._models[model_id] = ModelQueue(shape, weights, self._limits.max_running, device)
 
     def publish(self, model_id: str, weights: ServedWeights) -> None:
         """Serves new weights from the next request on."""
         with self._lock:
-            self._model(model_id).weights = weights
+            model = self._model(model_id)
+            model.weights = replace(weights, copied=model.device.mark())
 
     def remove_model(self, model_id: str) -> None:
         """Ends the model's responses with an error and removes it."""
@@ -169,9 +183,3 @@ class Sampler:
 
     def _busy(self) -> list[ModelQueue]:
         return [model for model in [*self._models.values(), *self._leaving] if model.in_flight > 0]
-
-
-def _free_bytes(weights: ServedWeights) -> Callable[[], int] | None:
-    """The free memory of the GPU with the weights; None on a CPU."""
-    device = next((weight.device for weight in weights.module.parameters()), torch.device("cpu"))
-    return CudaMemory(device).available if device.type == "cuda" else None

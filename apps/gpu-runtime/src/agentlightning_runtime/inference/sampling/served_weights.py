@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -21,11 +22,13 @@ class ServedWeights:
 
     Attributes:
         compute_dtype: data type of matrix products; None: that of the weights.
+        copied: marks the end of their copy on the device (`SamplingDevice.mark`).
     """
 
     module: nn.Module
     version: int
     compute_dtype: torch.dtype | None = None
+    copied: Any = None
 
 
 def snapshot_weights(module: nn.Module, version: int, compute_dtype: torch.dtype | None = None) -> ServedWeights:

@@ -147,7 +147,8 @@ def to_failure(error: BaseException) -> error_pb2.RuntimeFailure:
             retry_after_ms=error.retry_after_ms,
             gradients_discarded=error.gradients_discarded,
             category=category_of(reason),
-            remedy=shortened(error.remedy),
+            # A sentence: clients add others.
+            remedy=shortened(f"{error.remedy.rstrip('.')}." if error.remedy else ""),
             num_tokens=error.num_tokens,
             max_tokens_seen_ok=error.max_tokens_seen_ok,
             weight_probe=None if error.probe is None else probe_message(error.probe),
