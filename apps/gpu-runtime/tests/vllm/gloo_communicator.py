@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.distributed import BroadcastOptions, PrefixStore, ProcessGroupGloo
+from torch._C._distributed_c10d import BroadcastOptions, PrefixStore
+from torch.distributed import ProcessGroupGloo
 
 from agentlightning_runtime.inference.experimental.vllm import transfer_choice
 
@@ -59,7 +60,8 @@ class Communicator:
     """What vLLM's engines use of `PyNcclCommunicator`."""
 
     def __init__(self, group: Any, device: Any) -> None:
-        self._group = ProcessGroupGloo(PrefixStore("gloo", group.store), group.rank, group.world_size, _TIMEOUT)
+        store = PrefixStore("gloo", group.store)
+        self._group: Any = ProcessGroupGloo(store, group.rank, group.world_size, _TIMEOUT)
 
     def broadcast(self, tensor: Tensor, src: int) -> None:
         options = BroadcastOptions()

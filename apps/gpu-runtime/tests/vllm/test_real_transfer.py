@@ -52,24 +52,24 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def url(base: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+def urls(base: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[list[str]]:
     flags = "--logprobs-mode processed_logprobs --generation-config vllm --dtype float32 --served-model-name base"
     arguments = ["--model", base, *flags.split(), *ARGUMENTS, "--weight-transfer-config", '{"backend": "nccl"}']
     plugin = plugin_path(tmp_path_factory.mktemp("plugin"))
-    with servers(1, *arguments, VLLM_SERVER_DEV_MODE="1", PYTHONPATH=plugin) as started:
-        yield started[0]
+    with servers(2, *arguments, VLLM_SERVER_DEV_MODE="1", PYTHONPATH=plugin) as started:
+        yield started
 
 
-def test_the_scripted_server_rejects_what_vllm_rejects(base: str, url: str) -> None:
+def test_the_scripted_server_rejects_what_vllm_rejects(base: str, urls: list[str]) -> None:
     scripted = ScriptedVllm(VllmModel(base, 0, None, "hermes"), transfer="nccl")
     try:
         for asked in ("/server_info?config_format=json", "/get_world_size"):
-            real, ours = (httpx.get(f"{root}{asked}", timeout=60).json() for root in (url, scripted.root_url))
+            real, ours = (httpx.get(f"{root}{asked}", timeout=60).json() for root in (urls[0], scripted.root_url))
             assert _within(ours, real)
         # Each by another connection: after an error of a worker, vLLM closes it.
         found = [
             [httpx.post(f"{root}{path}", json=body, timeout=60).status_code for path, body in _WRONG]
-            for root in (url, scripted.root_url)
+            for root in (urls[0], scripted.root_url)
         ]
         assert found[0] == found[1]
         assert found[0] == [500, 400, 500, 400, 500, 200, 200, 500, 500, 500, 500, 200, 200]
@@ -78,7 +78,7 @@ def test_the_scripted_server_rejects_what_vllm_rejects(base: str, url: str) -> N
 
 
 def test_a_rejected_tensor_fails_the_publication_and_the_next_one_repairs(
-    base: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    base: str, urls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_in_this_process(monkeypatch)
     settings = EngineSettings(
@@ -86,11 +86,12 @@ def test_a_rejected_tensor_fails_the_publication_and_the_next_one_repairs(
         checkpoint_directory=tmp_path / "checkpoints",
         device="cpu",
         dtype="float32",
-        sampler=SamplerPlacement(urls=[url]),
+        sampler=SamplerPlacement(urls=urls),
     )
     engine = create_engine(settings)
     try:
         model = engine.create_model(ModelRequest(MODEL_ID, "base", seed=1))
+        # The probe of each publication samples from both.
         train_and_publish(model, 1)
         send = WeightTransfer.send
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
@@ -95,7 +96,11 @@ class GatheredModel:
             yield name, whole(weight.detach().to(self._dtype))
 
     def _read_the_rest(self) -> None:
-        if self._unread is not None:
-            for _ in self._unread:
-                pass
-            self._unread = None
+        unread, self._unread = self._unread, None
+        if unread is None:
+            return
+        if inspect.getgeneratorstate(unread) == inspect.GEN_RUNNING:
+            message = "A reader of the weights did not end, and the other processes wait for it"
+            raise RuntimeError(message)
+        for _ in unread:
+            pass
