@@ -10,6 +10,7 @@ import base64
 import pickle
 import socket
 import sys
+import threading
 import types
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -136,6 +137,7 @@ class ScriptedWorker:
     Attributes:
         updates: Number of finished updates.
         fail: Set to the message of an error that the next update ends with, after the first tensor.
+        runs: Cleared, an update waits in the middle, and further requests wait for it.
         is_half_new: Whether an update has begun and not ended: the real one ends at the next request.
     """
 
@@ -145,7 +147,10 @@ class ScriptedWorker:
         self.method = method
         self.updates = 0
         self.fail = ""
+        self.runs = threading.Event()
+        self.runs.set()
         self.is_half_new = False
+        self._one_by_one = threading.Lock()
         self._parameters = parameters
         self._load = load
         self._peer: socket.socket | None = None
@@ -162,7 +167,7 @@ class ScriptedWorker:
             "/finish_weight_update": self._finish,
         }
         asked = [Route("/server_info", self._info), Route("/get_world_size", self._world_size)]
-        return [*asked, *(Route(path, _as_route(change), methods=["POST"]) for path, change in changes.items())]
+        return [*asked, *(Route(path, self._as_route(change), methods=["POST"]) for path, change in changes.items())]
 
     async def _info(self, request: Request) -> Response:
         config = {"backend": self.method} if self.method else None
@@ -246,6 +251,7 @@ class ScriptedWorker:
             if list(parameters[name].shape) != shape:
                 raise AssertionError
             self._received[name] = torch.frombuffer(bytearray(values), dtype=dtype).view(shape)
+            self.runs.wait(_TIMEOUT_S)
             if self.fail:
                 message, self.fail = self.fail, ""
                 raise RuntimeError(message)
@@ -260,27 +266,32 @@ class ScriptedWorker:
             found += piece
         return found
 
+    def _as_route(self, change: Callable[[dict[str, Any]], None]) -> Callable[[Request], Any]:
+        def run(content: dict[str, Any]) -> None:
+            with self._one_by_one:
+                change(content)
+
+        async def respond(request: Request) -> Response:
+            content = await request.json() if await request.body() else {}
+            field = {"/init_weight_transfer_engine": "init_info", "/update_weights": "update_info"}.get(
+                request.url.path
+            )
+            if field is not None and field not in content:
+                return JSONResponse({"error": {"message": f"1 validation error: body.{field} Field required"}}, 400)
+            try:
+                await asyncio.to_thread(run, content)
+            except Exception as error:  # noqa: BLE001 -- as vLLM responds to all errors of a worker
+                message = f"Call to collective_rpc method failed: Worker failed with error '{error}'"
+                return JSONResponse({"error": {"message": message, "type": "InternalServerError", "code": 500}}, 500)
+            return JSONResponse({"message": "done"})
+
+        return respond
+
     def _check_configured(self) -> None:
         if not self.method:
             raise RuntimeError(
                 "Weight transfer not configured. Please set weight_transfer_config to enable weight transfer."
             )
-
-
-def _as_route(change: Callable[[dict[str, Any]], None]) -> Callable[[Request], Any]:
-    async def respond(request: Request) -> Response:
-        content = await request.json() if await request.body() else {}
-        field = {"/init_weight_transfer_engine": "init_info", "/update_weights": "update_info"}.get(request.url.path)
-        if field is not None and field not in content:
-            return JSONResponse({"error": {"message": f"1 validation error: body.{field} Field required"}}, 400)
-        try:
-            await asyncio.to_thread(change, content)
-        except Exception as error:  # noqa: BLE001 -- as vLLM responds to all errors of a worker
-            message = f"Call to collective_rpc method failed: Worker failed with error '{error}'"
-            return JSONResponse({"error": {"message": message, "type": "InternalServerError", "code": 500}}, 500)
-        return JSONResponse({"message": "done"})
-
-    return respond
 
 
 def _check_fields(given: dict[str, Any], kind: str, known: set[str], required: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""Gloo in the place of NCCL, so that the weight transfer of a real vLLM runs on a CPU.
+"""Gloo instead of NCCL, so that the weight transfer of a real vLLM runs on a CPU.
 
 vLLM's engines of both sides, its requests and its loading of weights are the real ones. Replaced are the communicator
 and the streams of CUDA.

@@ -1,4 +1,4 @@
-"""The weight transfer of a real vLLM, with gloo in the place of NCCL: what it rejects, and what follows a failure."""
+"""The weight transfer of a real vLLM, with gloo instead of NCCL: what it rejects, and what follows a failure."""
 
 from __future__ import annotations
 

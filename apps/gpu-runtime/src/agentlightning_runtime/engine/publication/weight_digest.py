@@ -23,8 +23,8 @@ def digest_of(weights: Iterable[tuple[str, Tensor]]) -> str:
     """`sha256:` and the SHA-256 of the digests of all tensors in the order of their names.
 
     The digest of a tensor covers name, data type, shape and values. Tensors are hashed in parallel: `hashlib` releases
-    the interpreter's lock. They are read only as fast as they are hashed, so that few are in memory where each is
-    made when it is read.
+    the interpreter's lock. Reading waits for hashing, so that few are in memory where each is made when it is
+    read.
     """
     threads = min(_MAX_THREADS, os.cpu_count() or 1)
     free, parts = Semaphore(2 * threads), dict[str, "Future[bytes]"]()

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from agentlightning_runtime.contract.errors import EngineError
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +25,14 @@ class SyncClient:
 
     Attributes:
         failure: Fails as soon as one of the replicas does. The others may then wait for it in vain.
+        is_given_up: Set when nobody waits for the transfer any longer: it then sends no further request.
     """
 
     def __init__(self, replicas: Replicas, worker_counts: Sequence[int]) -> None:
         self._replicas = replicas
         self._before = [0, *accumulate(worker_counts)]
         self.failure: Future[None] = Future()
+        self.is_given_up = False
 
     def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:
         """Connects each replica."""
@@ -56,11 +58,9 @@ class SyncClient:
         """Ends the update; the next request is computed with the new weights."""
         self._post("/finish_weight_update", None if weight_version is None else [{"weight_version": weight_version}])
 
-    def end_update(self) -> None:
-        """After a failure: ends updates that have begun, as far as the replicas respond, so that another can begin."""
-        self._replicas.attempt("/finish_weight_update")
-
     def _post(self, path: str, bodies: Sequence[dict[str, Any]] | None = None) -> None:
+        if self.is_given_up:
+            raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, f"The transfer was given up before {path}")
         try:
             self._replicas.control_each(path, bodies)
         except EngineError as error:

@@ -73,10 +73,11 @@ class WeightTransfer:
                 client.failure.result()
             sending.result(timeout=0)
         except Exception as error:
+            client.is_given_up = True
             self.close()
             wait([sending], _GRACE_S)
-            client.end_update()
-            reason = f"it took more than {_TIMEOUT_S} s" if isinstance(error, TimeoutError) else str(error)
+            self._replicas.attempt("/finish_weight_update")
+            reason = str(error) or type(error).__name__ if done else f"it took more than {_TIMEOUT_S} s"
             message = f"The weights were not transferred to vLLM ({self.method}): {reason}"
             remedy = "See the log of vLLM; with --sampler-folder, weights are files"
             raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy=remedy) from error
@@ -91,10 +92,10 @@ class WeightTransfer:
         weights = self._source.weights
         if weights.device.type == "cuda":
             torch.cuda.set_device(weights.device)
-        if self._engine is None:
-            self._engine = self._connect(client, weights)
-        self._engine.client = client
-        self._engine.send_weights()
+        engine = self._engine or self._connect(client, weights)
+        self._engine = None if client.is_given_up else engine
+        engine.client = client
+        engine.send_weights()
 
     def _connect(self, client: SyncClient, weights: WeightStream) -> Any:
         library = importlib.import_module(_PACKAGE)
