@@ -25,18 +25,19 @@ class SyncClient:
 
     Attributes:
         failure: Fails as soon as one of the replicas does. The others may then wait for it in vain.
-        is_given_up: Set when nobody waits for the transfer any longer: it then sends no further request.
+        is_given_up: Set when its caller no longer waits for the transfer: it then sends no further request.
     """
 
     def __init__(self, replicas: Replicas, worker_counts: Sequence[int]) -> None:
         self._replicas = replicas
+        self._count = len(worker_counts)
         self._before = [0, *accumulate(worker_counts)]
         self.failure: Future[None] = Future()
         self.is_given_up = False
 
     def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:
         """Connects each replica."""
-        infos = [dict(init_info) for _ in self._before[1:]]
+        infos = [dict(init_info) for _ in range(self._count)]
         if "rank_offset" in init_info:
             for info, before in zip(infos, self._before, strict=False):
                 info["rank_offset"] += before
@@ -52,11 +53,12 @@ class SyncClient:
         if (handles := sent.pop("ipc_handles", None)) is not None:
             # Handles are no JSON. They are read by a program that this one has started, or that trusts it.
             sent["ipc_handles_pickled"] = base64.b64encode(pickle.dumps(handles)).decode()
-        self._post("/update_weights", [{"update_info": sent}] * len(self._before[1:]))
+        self._post("/update_weights", [{"update_info": sent}] * self._count)
 
     def finish_weight_update(self, weight_version: str | None = None) -> None:
         """Ends the update; the next request is computed with the new weights."""
-        self._post("/finish_weight_update", None if weight_version is None else [{"weight_version": weight_version}])
+        body = {} if weight_version is None else {"weight_version": weight_version}
+        self._post("/finish_weight_update", [body] * self._count)
 
     def _post(self, path: str, bodies: Sequence[dict[str, Any]] | None = None) -> None:
         if self.is_given_up:

@@ -23,7 +23,7 @@ def choose_transfer(replicas: Replicas, model: ServedModel, *, prefers_files: bo
         model: A fully trained model.
         prefers_files: Whether the user has given a folder for weights.
     """
-    found = _reason_for_files(replicas, model) if not prefers_files else "--sampler-folder is given"
+    found = "--sampler-folder is given" if prefers_files else _transfer_or_reason(replicas, model)
     if isinstance(found, WeightTransfer):
         _LOG.info('The weights of "%s" go to vLLM over %s', model.model_id, found.method.upper())
         return found
@@ -31,7 +31,8 @@ def choose_transfer(replicas: Replicas, model: ServedModel, *, prefers_files: bo
     return None
 
 
-def _reason_for_files(replicas: Replicas, model: ServedModel) -> WeightTransfer | str:
+def _transfer_or_reason(replicas: Replicas, model: ServedModel) -> WeightTransfer | str:
+    """The transfer, or the reason for files."""
     weights = model.stream
     if weights is None or not on_gpu(weights):
         return "the trainer does not compute on a GPU"

@@ -90,7 +90,8 @@ class WeightTransfer:
 
     def _send(self, client: SyncClient) -> None:
         weights = self._source.weights
-        if weights.device.type == "cuda":
+        if weights.device.index is not None:
+            # A thread begins with the first GPU.
             torch.cuda.set_device(weights.device)
         engine = self._engine or self._connect(client, weights)
         self._engine = None if client.is_given_up else engine
