@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import numpy as np
 import openai
 import pytest
@@ -19,7 +16,15 @@ from tests.engine.gguf_file import write_gguf
 from tests.inference.sampled_datum import sampled_datum
 from tests.inference.serving import MODEL_ID, ask_model
 from tests.vllm.gloo_communicator import install_in_this_process, plugin_path
-from tests.vllm.real_vllm import ARGUMENTS, WITH_VLLM, a_folder_with_a_model, a_loaded_model, step, train_and_publish
+from tests.vllm.real_vllm import (
+    ARGUMENTS,
+    WITH_VLLM,
+    a_folder_with_a_model,
+    a_loaded_model,
+    step,
+    train_and_publish,
+    wait_for_request,
+)
 
 from agentlightning_runtime.contract.batch import Batch
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
@@ -129,7 +134,7 @@ def test_a_running_response_continues_from_new_weights(tmp_path: Path, arguments
             try:
                 for each in weights[1:]:
                     _restore(model, each)
-                    _wait_for_request(servers[0].root_url)
+                    wait_for_request(servers[0].root_url)
                     model.publish_weights()
             finally:
                 is_published.set()
@@ -158,16 +163,6 @@ def _check_versions(model: TorchModel, answer: Any, weights: list[dict[str, torc
             assert sorted(versions) == list(versions)
             at = versions == version
             np.testing.assert_allclose(mine[at], datum.sampling_logprobs[at], rtol=0, atol=1e-4)
-
-
-def _wait_for_request(root_url: str) -> None:
-    """Returns when vLLM computes responses."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        metrics = httpx.get(f"{root_url}/metrics", timeout=60).text
-        if re.search(r"^vllm:num_requests_running\{.*\} [1-9]", metrics, re.MULTILINE):
-            return
-    raise AssertionError("vLLM computes no response")
 
 
 def _copy(model: TorchModel) -> dict[str, torch.Tensor]:

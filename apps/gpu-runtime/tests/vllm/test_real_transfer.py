@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import openai
 import pytest
 import torch
 from tests.inference.scripted_vllm import ScriptedVllm
-from tests.inference.serving import MODEL_ID
+from tests.inference.serving import MODEL_ID, ask_model
 from tests.vllm.gloo_communicator import install_in_this_process, plugin_path
-from tests.vllm.real_vllm import ARGUMENTS, WITH_VLLM, a_folder_with_a_model, servers, train_and_publish
+from tests.vllm.real_vllm import (
+    ARGUMENTS,
+    WITH_VLLM,
+    a_folder_with_a_model,
+    servers,
+    train_and_publish,
+    wait_for_request,
+)
 
 from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.contract.inference_backend import TensorOutline, WeightStream
@@ -54,7 +63,15 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def urls(base: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[list[str]]:
     flags = "--logprobs-mode processed_logprobs --generation-config vllm --dtype float32 --served-model-name base"
-    arguments = ["--model", base, *flags.split(), *ARGUMENTS, "--weight-transfer-config", '{"backend": "nccl"}']
+    arguments = [
+        "--model",
+        base,
+        *flags.split(),
+        *ARGUMENTS,
+        "--enable-scale-out",
+        "--weight-transfer-config",
+        '{"backend": "nccl"}',
+    ]
     plugin = plugin_path(tmp_path_factory.mktemp("plugin"))
     with servers(2, *arguments, VLLM_SERVER_DEV_MODE="1", PYTHONPATH=plugin) as started:
         yield started
@@ -77,8 +94,9 @@ def test_the_scripted_server_rejects_what_vllm_rejects(base: str, urls: list[str
         scripted.stop()
 
 
+@pytest.mark.parametrize("in_flight", [False, True])
 def test_a_rejected_tensor_fails_the_publication_and_the_next_one_repairs(
-    base: str, urls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    base: str, urls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_flight: bool
 ) -> None:
     install_in_this_process(monkeypatch)
     settings = EngineSettings(
@@ -86,7 +104,7 @@ def test_a_rejected_tensor_fails_the_publication_and_the_next_one_repairs(
         checkpoint_directory=tmp_path / "checkpoints",
         device="cpu",
         dtype="float32",
-        sampler=SamplerPlacement(urls=urls),
+        sampler=SamplerPlacement(urls=urls, in_flight=in_flight),
     )
     engine = create_engine(settings)
     try:
@@ -98,10 +116,19 @@ def test_a_rejected_tensor_fails_the_publication_and_the_next_one_repairs(
         def send_more(self: WeightTransfer, weights: WeightStream) -> None:
             send(self, _with_one_more(weights))
 
-        with monkeypatch.context() as patch:
+        base_url = model.endpoint().base_url
+        with monkeypatch.context() as patch, ThreadPoolExecutor(1) as pool:
             patch.setattr(WeightTransfer, "send", send_more)
+            if in_flight:
+                asking = pool.submit(ask_model, base_url, n=4, max_tokens=440, extra_body={"ignore_eos": True})
+                wait_for_request(urls[0])
             with pytest.raises(EngineError, match="There is no module or parameter named"):
                 model.publish_weights()
+            if in_flight:
+                with pytest.raises(openai.InternalServerError, match="publication of weights failed"):
+                    asking.result()
+            with pytest.raises(openai.InternalServerError, match="may have parts of the weights"):
+                ask_model(base_url)
         model.publish_weights()
         train_and_publish(model, 1)
     finally:
