@@ -119,12 +119,12 @@ def test_a_rejected_tensor_fails_the_publication_and_the_next_one_repairs(
         base_url = model.endpoint().base_url
         with monkeypatch.context() as patch, ThreadPoolExecutor(1) as pool:
             patch.setattr(WeightTransfer, "send", send_more)
-            if in_flight:
-                asking = pool.submit(ask_model, base_url, n=4, max_tokens=440, extra_body={"ignore_eos": True})
+            asking = pool.submit(_ask_long, base_url) if in_flight else None
+            if asking is not None:
                 wait_for_request(urls[0])
             with pytest.raises(EngineError, match="There is no module or parameter named"):
                 model.publish_weights()
-            if in_flight:
+            if asking is not None:
                 with pytest.raises(openai.InternalServerError, match="publication of weights failed"):
                     asking.result()
             with pytest.raises(openai.InternalServerError, match="may have parts of the weights"):
@@ -133,6 +133,10 @@ def test_a_rejected_tensor_fails_the_publication_and_the_next_one_repairs(
         train_and_publish(model, 1)
     finally:
         engine.close()
+
+
+def _ask_long(base_url: str) -> Any:
+    return ask_model(base_url, n=4, max_tokens=440, extra_body={"ignore_eos": True})
 
 
 def _with_one_more(weights: WeightStream) -> WeightStream:

@@ -104,7 +104,7 @@ class Replicas:
         """The responses of all replicas to a GET request.
 
         Raises:
-            EngineError: ENGINE_UNAVAILABLE when one does not respond with JSON.
+            EngineError: ENGINE_UNAVAILABLE as `control`.
         """
         return [_get(server, client, path) for server, client in zip(self._servers, self._clients, strict=True)]
 

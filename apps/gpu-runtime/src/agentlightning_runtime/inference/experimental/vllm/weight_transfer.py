@@ -90,7 +90,7 @@ class WeightTransfer:
 
     def _send(self, client: SyncClient) -> None:
         weights = self._source.weights
-        if weights.device.index is not None:
+        if weights.device.type == "cuda":
             # A thread begins with the first GPU.
             torch.cuda.set_device(weights.device)
         engine = self._engine or self._connect(client, weights)
