@@ -105,7 +105,7 @@ def _measure_publication(plan: Plan, model: TorchModel, shape: Shape) -> dict[st
     weights = {name: weight.detach() for name, weight in model.weights.items()}
     served = model.parts.served
     found["megabytes"] = sum(weight.numel() * weight.element_size() for weight in weights.values()) / 1e6
-    found["digest_s"] = plan.seconds(lambda: digest_of(weights))
+    found["digest_s"] = plan.seconds(lambda: digest_of(weights.items()))
     found["snapshot_s"] = plan.seconds(lambda: snapshot_weights(served.module(), 99, served.compute_dtype))
     found["probe_s"] = plan.seconds(lambda: model._publisher.verify(model.state().policy_version))
     return found

@@ -29,11 +29,14 @@ class ScriptedTokenApi:
         self._is_paused = False
         #: Of each change of the version, whether generation was paused.
         self.changes: list[bool] = []
+        #: Of each abort of all requests, whether generation was paused.
+        self.aborts: list[bool] = []
 
     def routes(self) -> list[Route]:
         return [
             Route("/pause", self._pause, methods=["POST"]),
             Route("/resume", self._resume, methods=["POST"]),
+            Route("/abort_requests", self._abort, methods=["POST"]),
             Route("/update_weight_version", self._update, methods=["POST"]),
             Route("/v1/chat/completions/render", self._render, methods=["POST"]),
             Route("/inference/v1/generate", self._generate, methods=["POST"]),
@@ -49,6 +52,12 @@ class ScriptedTokenApi:
     async def _resume(self, request: Request) -> Response:
         self._is_paused = False
         return JSONResponse({"status": "resumed"})
+
+    async def _abort(self, request: Request) -> Response:
+        if not isinstance(await request.json(), dict):
+            return JSONResponse({"detail": "Request body must be a JSON object"}, 400)
+        self.aborts.append(self._is_paused)
+        return JSONResponse({"status": "aborted", "aborted": 0})
 
     async def _update(self, request: Request) -> Response:
         self._version = (await request.json())["new_version"]

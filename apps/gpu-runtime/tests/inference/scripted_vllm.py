@@ -19,6 +19,7 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from tests.inference.scripted_token_api import ScriptedTokenApi
+from tests.inference.scripted_transfer import ScriptedWorker
 from transformers import AutoModelForCausalLM
 
 from agentlightning_runtime.engine.loading.random_model import load_random_model
@@ -26,7 +27,7 @@ from agentlightning_runtime.inference.experimental.vllm.server_api import VllmAp
 from agentlightning_runtime.inference.http.http_server import EndpointSettings, HttpServer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
 
     from starlette.middleware.base import RequestResponseEndpoint
     from starlette.requests import Request
@@ -43,6 +44,8 @@ all weights, a reload changes nothing. `base_served`: adapters are ignored when 
 replicas behind the address behaves as with `old_adapter_kept`.
 """
 
+_LOADING = threading.Lock()
+
 
 class ScriptedVllm:
     """Chats respond with a number derived from the loaded weights; completions are sampled from them.
@@ -54,11 +57,20 @@ class ScriptedVllm:
         can_sleep: whether it was started with `--enable-sleep-mode`.
         api_key: required of every request; empty: none.
         name: its name of the base, as with `--served-model-name`; None: the source.
+        transfer: the backend of its `--weight-transfer-config`; empty: started without.
     """
 
     def __init__(
-        self, model: VllmModel, *, can_sleep: bool = False, api_key: str = "", name: str | None = None
+        self,
+        model: VllmModel,
+        *,
+        can_sleep: bool = False,
+        api_key: str = "",
+        name: str | None = None,
+        transfer: str = "",
     ) -> None:
+        if model.write_source is not None:
+            model.write_source()
         self.model = model
         self.base_name = name or model.source
         self.api = VllmApi()
@@ -82,8 +94,10 @@ class ScriptedVllm:
         self.is_stopped = False
         self.loaded = 0.0 if model.lora_rank > 0 else _number(Path(model.source) / "model.safetensors")
         self.token_api = ScriptedTokenApi(self.hold, self.asked)
+        self.worker = ScriptedWorker(transfer, self._parameters, self._take)
         routes = [
             *self.token_api.routes(),
+            *self.worker.routes(),
             Route("/v1/models", self._list, methods=["GET"]),
             Route("/sleep", self._sleep, methods=["POST"]),
             Route("/wake_up", self._wake, methods=["POST"]),
@@ -106,6 +120,8 @@ class ScriptedVllm:
     async def _guard(self, request: Request, proceed: RequestResponseEndpoint) -> Response:
         if self.api_key and request.headers.get("authorization") != f"Bearer {self.api_key}":
             return JSONResponse({"error": "Unauthorized"}, 401)
+        if self.worker.is_half_new and request.url.path in ("/v1/completions", "/v1/chat/completions"):
+            return _refusal(500, "EngineCore encountered an issue.")
         if self.is_asleep and request.url.path != "/wake_up":
             return _refusal(500, "The memory of this server is released")
         return await proceed(request)
@@ -182,6 +198,17 @@ class ScriptedVllm:
                 replica[self.base_name] = load_network(path)
         return JSONResponse({"results": [None]})
 
+    def _parameters(self) -> dict[str, torch.Tensor]:
+        return dict(self._replicas[0][self.base_name].named_parameters())
+
+    def _take(self, tensors: dict[str, torch.Tensor]) -> None:
+        self.loaded = _total(tensors.values())
+        for replica in self._replicas:
+            if not self._keeps_old(replica):
+                network = copy.deepcopy(replica[self.base_name])
+                network.load_state_dict(tensors, strict=False)
+                replica[self.base_name] = network
+
     async def _reset(self, request: Request) -> Response:
         self.cached.clear()
         return Response()
@@ -233,7 +260,9 @@ def _refusal(status: int, message: str) -> Response:
 
 
 def load_network(source: str) -> nn.Module:
-    return AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
+    # Transformers changes global defaults while it loads.
+    with _LOADING:
+        return AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
 
 
 @torch.inference_mode()
@@ -254,4 +283,8 @@ def sample(network: nn.Module, body: dict[str, Any]) -> tuple[list[int], list[fl
 
 def _number(file: Path) -> float:
     """A number that depends on the weights."""
-    return sum(float(tensor.double().abs().sum()) for tensor in load_file(file).values())
+    return _total(load_file(file).values())
+
+
+def _total(tensors: Iterable[torch.Tensor]) -> float:
+    return sum(float(tensor.double().abs().sum()) for tensor in tensors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import time
@@ -127,6 +128,16 @@ def step(model: EngineModel, data: Sequence[Datum]) -> None:
     """One optimizer step, without a publication."""
     model.forward_backward(Batch(data), a_loss(), no_progress)
     model.optim_step(AdamParameters(learning_rate=0.02))
+
+
+def wait_for_request(root_url: str) -> None:
+    """Returns when vLLM computes responses."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        metrics = httpx2.get(f"{root_url}/metrics", timeout=60).text
+        if re.search(r"^vllm:num_requests_running\{.*\} [1-9]", metrics, re.MULTILINE):
+            return
+    raise AssertionError("vLLM computes no response")
 
 
 def _wait_for(process: subprocess.Popen[bytes], url: str) -> None:

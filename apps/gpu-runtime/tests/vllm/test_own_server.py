@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
+import logging
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import numpy as np
 import openai
 import pytest
@@ -17,7 +15,16 @@ from tests.engine.a_batch import a_batch, no_progress
 from tests.engine.gguf_file import write_gguf
 from tests.inference.sampled_datum import sampled_datum
 from tests.inference.serving import MODEL_ID, ask_model
-from tests.vllm.real_vllm import ARGUMENTS, WITH_VLLM, a_folder_with_a_model, a_loaded_model, step, train_and_publish
+from tests.vllm.gloo_communicator import install_in_this_process, plugin_path
+from tests.vllm.real_vllm import (
+    ARGUMENTS,
+    WITH_VLLM,
+    a_folder_with_a_model,
+    a_loaded_model,
+    step,
+    train_and_publish,
+    wait_for_request,
+)
 
 from agentlightning_runtime.contract.batch import Batch
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
@@ -27,6 +34,7 @@ from agentlightning_runtime.inference.experimental.vllm.vllm_backend import Vllm
 from agentlightning_runtime.inference.open_backend import endpoint_settings, replica_starts
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
     import torch
@@ -38,8 +46,30 @@ if TYPE_CHECKING:
 pytestmark = WITH_VLLM
 
 
-@pytest.mark.parametrize("lora", [LoraSettings(rank=4, alpha=8.0), None])
-def test_vllm_samples_from_every_version_that_is_published(tmp_path: Path, lora: LoraSettings | None) -> None:
+@pytest.fixture(params=["files", "nccl"])
+def arguments(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Generator[tuple[str, ...]]:
+    """Of a server whose weights are files, and of one that receives them."""
+    if request.param == "files":
+        yield ARGUMENTS
+        return
+    caplog.set_level(logging.INFO)
+    install_in_this_process(monkeypatch)
+    monkeypatch.setenv("PYTHONPATH", plugin_path(tmp_path))
+    yield (*ARGUMENTS, "--weight-transfer-config", '{"backend":"nccl"}')
+    assert any("go to vLLM over NCCL" in record.getMessage() for record in caplog.get_records("call"))
+
+
+def test_vllm_samples_from_every_adapter_that_is_published(tmp_path: Path) -> None:
+    _check_versions_that_are_published(tmp_path, LoraSettings(rank=4, alpha=8.0), ARGUMENTS)
+
+
+def test_vllm_samples_from_all_weights_that_are_published(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    _check_versions_that_are_published(tmp_path, None, arguments)
+
+
+def _check_versions_that_are_published(tmp_path: Path, lora: LoraSettings | None, arguments: tuple[str, ...]) -> None:
     if lora is None:
         source = a_folder_with_a_model(tmp_path / "base", is_tied=False)
     else:
@@ -52,7 +82,7 @@ def test_vllm_samples_from_every_version_that_is_published(tmp_path: Path, lora:
         device="cpu",
         dtype="float32",
         inference_engine="vllm",
-        vllm_arguments=ARGUMENTS,
+        vllm_arguments=arguments,
     )
     engine = create_engine(settings)
     try:
@@ -67,14 +97,14 @@ def test_vllm_samples_from_every_version_that_is_published(tmp_path: Path, lora:
         engine.close()
 
 
-def test_a_running_response_continues_from_new_weights(tmp_path: Path) -> None:
+def test_a_running_response_continues_from_new_weights(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     settings = EngineSettings(
         base_models={"base": a_folder_with_a_model(tmp_path / "base", is_tied=False)},
         checkpoint_directory=tmp_path / "checkpoints",
         device="cpu",
         dtype="float32",
         inference_engine="vllm",
-        vllm_arguments=ARGUMENTS,
+        vllm_arguments=arguments,
         sampler=SamplerPlacement(in_flight=True),
     )
     servers: list[RunningServer] = []
@@ -104,7 +134,7 @@ def test_a_running_response_continues_from_new_weights(tmp_path: Path) -> None:
             try:
                 for each in weights[1:]:
                     _restore(model, each)
-                    _wait_for_request(servers[0].root_url)
+                    wait_for_request(servers[0].root_url)
                     model.publish_weights()
             finally:
                 is_published.set()
@@ -133,16 +163,6 @@ def _check_versions(model: TorchModel, answer: Any, weights: list[dict[str, torc
             assert sorted(versions) == list(versions)
             at = versions == version
             np.testing.assert_allclose(mine[at], datum.sampling_logprobs[at], rtol=0, atol=1e-4)
-
-
-def _wait_for_request(root_url: str) -> None:
-    """Returns when vLLM computes responses."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        metrics = httpx2.get(f"{root_url}/metrics", timeout=60).text
-        if re.search(r"^vllm:num_requests_running\{.*\} [1-9]", metrics, re.MULTILINE):
-            return
-    raise AssertionError("vLLM computes no response")
 
 
 def _copy(model: TorchModel) -> dict[str, torch.Tensor]:

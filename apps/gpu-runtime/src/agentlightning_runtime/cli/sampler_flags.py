@@ -41,7 +41,8 @@ def add_sampler_flags(group: argparse._ArgumentGroup) -> None:  # pyright: ignor
         "--sampler-folder",
         type=Path,
         metavar="DIR",
-        help="folder for published weights; machines of --sampler-url see it at the same path [in memory]",
+        help="folder for published weights, which are then files; machines of --sampler-url see it at the same path "
+        "[in memory]",
     )
     group.add_argument(
         "--sampler-versions",

@@ -6,15 +6,42 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import torch
-    from torch import nn
+    from torch import Tensor, nn
     from transformers import PreTrainedTokenizerBase
 
     from agentlightning_runtime.contract.images import ImageReader
     from agentlightning_runtime.contract.results import Endpoint, InferenceState, PauseMode
+
+
+@dataclass(frozen=True, slots=True)
+class TensorOutline:
+    """A tensor of a checkpoint without its values. Tools that read it expect these names."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+
+@dataclass(frozen=True)
+class WeightStream:
+    """The weights of a fully trained model one after another, for a backend that takes them from memory.
+
+    Attributes:
+        outline: the tensors of the file that `ServedModel.export` writes, in the order of `read`.
+        read: reads their current values on the trainer's device, by name. A sharded tensor is gathered when it is its
+            turn. Called only within `serve` and `publish`; a reader may stop early.
+        device: the trainer's device.
+        is_sharded: whether several processes train the model.
+    """
+
+    outline: Sequence[TensorOutline]
+    read: Callable[[], Iterator[tuple[str, Tensor]]]
+    device: torch.device
+    is_sharded: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,6 +66,7 @@ class ServedModel:
         published_bytes: size of a publication.
         export: writes the current weights into an empty folder in the format of PEFT (with LoRA) or Transformers;
             needed by servers in another process.
+        stream: reads all weights from memory; None with LoRA.
     """
 
     model_id: str
@@ -55,6 +83,7 @@ class ServedModel:
     trained_bytes: int = 0
     published_bytes: int = 0
     export: Callable[[Path], None] | None = None
+    stream: WeightStream | None = None
 
 
 @dataclass(frozen=True, slots=True)

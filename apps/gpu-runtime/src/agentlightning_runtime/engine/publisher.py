@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from agentlightning_runtime.contract.inference_backend import TensorOutline, WeightStream
 from agentlightning_runtime.contract.results import PublishedWeights
 from agentlightning_runtime.engine.experimental.gathered_model import GatheredModel
 from agentlightning_runtime.engine.publication.weight_digest import digest_of
 from agentlightning_runtime.engine.publication.weight_probe import WeightProbe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from torch import Tensor, nn
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from agentlightning_runtime.contract.results import Endpoint
     from agentlightning_runtime.engine.model_parts import ModelParts
     from agentlightning_runtime.engine.publication.weight_probe import Score
+
+Result = TypeVar("Result")
+
+_PREFIX = "causal_lm."
+_VALUE_HEAD = "value_head."
 
 
 class Publisher:
@@ -39,9 +44,13 @@ class Publisher:
         self._weights = weights
         self._probe = WeightProbe(parts.served, parts.inference, parts.ranks, score)
         self._published: PublishedWeights | None = None
-        self._gathered = _gathered(parts)
-        module = parts.served.module if self._gathered is None else self._gathered.module
-        self._served = dataclasses.replace(parts.served, module=module, export=self._export)
+        self._gathered = _gathered(parts, weights)
+        self._served = dataclasses.replace(
+            parts.served,
+            module=parts.served.module if self._gathered is None else self._gathered.module,
+            export=self._export,
+            stream=None if parts.lora is not None else self._stream(),
+        )
 
     def serve(self) -> None:
         """Serves the initial weights as policy version 0.
@@ -77,28 +86,45 @@ class Publisher:
         return dataclasses.replace(endpoint, weights=self._published)
 
     def _deliver(self, deliver: Callable[[ServedModel, int], None], version: int) -> None:
-        with self._ready_to_serve():
-            self._parts.ranks.agree(lambda: deliver(self._served, version))
-            self._published = PublishedWeights(digest_of(self._whole())) if self._parts.ranks.index == 0 else None
+        self._parts.ranks.agree(lambda: self._reading(lambda: deliver(self._served, version)))
+        # Requests are served again meanwhile.
+        digest = self._reading(lambda: digest_of(self._tensors()) if self._parts.ranks.index == 0 else None)
+        self._published = None if digest is None else PublishedWeights(digest)
+
+    def _reading(self, work: Callable[[], Result]) -> Result:
+        """Runs work that may read sharded weights on rank 0."""
+        return work() if self._gathered is None else self._gathered.reading(work)
 
     def _export(self, directory: Path) -> None:
-        """Exports the current weights without communication: sharded ones are gathered before."""
-        self._parts.write(self._whole(), "safetensors" if self._parts.lora is None else "peft", directory)
+        weights = dict(self._tensors()) if self._gathered is None else self._gathered.weights()
+        self._parts.write(weights, "safetensors" if self._parts.lora is None else "peft", directory)
 
-    def _whole(self) -> Mapping[str, Tensor]:
-        """The weights that are served: all but the value head."""
+    def _tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """The weights that are served by their names in the network: all but the value head."""
         if self._gathered is not None:
-            return self._gathered.weights()
-        return {name: weight.detach() for name, weight in self._weights.items() if not name.startswith("value_head.")}
+            return self._gathered.tensors()
+        return ((name, weight.detach()) for name, weight in self._weights.items() if not name.startswith(_VALUE_HEAD))
 
-    def _ready_to_serve(self) -> AbstractContextManager[None]:
-        """Within it the backend of rank 0 can read the whole weights."""
-        return nullcontext() if self._gathered is None else self._gathered.gathered(self._weights)
+    def _stream(self) -> WeightStream:
+        """The tensors of the file that is written for a fully trained model."""
+        parts, base = self._parts, self._parts.base.outline().causal_lm
+        buffers = {name: value for name, value in base.named_buffers() if name in base.state_dict()}
+        weights = [(name, weight) for name, weight in self._weights.items() if not name.startswith(_VALUE_HEAD)]
+        outline = [TensorOutline(name.removeprefix(_PREFIX), tuple(each.shape), base.dtype) for name, each in weights]
+        outline += [TensorOutline(name, tuple(each.shape), each.dtype) for name, each in buffers.items()]
+
+        def read() -> Iterator[tuple[str, Tensor]]:
+            for name, tensor in self._tensors():
+                yield name.removeprefix(_PREFIX), tensor.to(base.dtype)
+            for name, tensor in buffers.items():
+                yield name, tensor.to(parts.settings.device)
+
+        return WeightStream(outline, read, parts.settings.device, self._gathered is not None)
 
 
-def _gathered(parts: ModelParts) -> GatheredModel | None:
+def _gathered(parts: ModelParts, weights: Mapping[str, nn.Parameter]) -> GatheredModel | None:
     """Of a sharded model; the others are served without a copy."""
     if parts.lora is not None or parts.ranks.count == 1:
         return None
     outline = parts.base.outline().causal_lm
-    return GatheredModel(partial(copy.deepcopy, outline), outline.dtype, parts.settings.device, parts.ranks)
+    return GatheredModel(weights, partial(copy.deepcopy, outline), outline.dtype, parts.settings.device, parts.ranks)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
+import torch.distributed as dist
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.users import Keys
@@ -34,7 +35,7 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
         EngineError: when the port is not available, or vLLM is selected and not installed or has no place.
     """
     endpoint = endpoint_settings(settings)
-    is_cuda = settings.device.startswith("cuda") or (settings.device == "auto" and torch.cuda.is_available())
+    is_cuda = _uses_cuda(settings)
     # A server that is started without --sampler-gpus uses the first.
     shares_first = is_cuda and settings.device in ("auto", "cuda", "cuda:0")
     if settings.inference_engine == "auto" and not _has_place(settings) and shares_first and has_vllm():
@@ -58,6 +59,11 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
     return VllmBackend(
         endpoint, replica_starts(settings), folder=place.folder, shares_device=shares, in_flight=place.in_flight
     )
+
+
+def _uses_cuda(settings: EngineSettings) -> bool:
+    """Whether the trainer computes on a GPU."""
+    return settings.device.startswith("cuda") or (settings.device == "auto" and torch.cuda.is_available())
 
 
 def _has_place(settings: EngineSettings) -> bool:
@@ -84,9 +90,15 @@ def replica_starts(settings: EngineSettings) -> Sequence[StartVllm]:
     place = settings.sampler
     if place.urls:
         return [partial(_connect, url, place.api_key) for url in place.urls]
-    arguments, size = tuple(settings.vllm_arguments), place.tensor_parallel
+    size = place.tensor_parallel
+    launch = VllmLaunch(
+        tuple(settings.vllm_arguments),
+        tensor_parallel=size,
+        versions=place.versions,
+        in_flight=place.in_flight,
+        weight_transfer=_weight_transfer(settings),
+    )
     if not place.gpus:
-        launch = VllmLaunch(arguments, tensor_parallel=size, versions=place.versions, in_flight=place.in_flight)
         return [partial(_start_colocated, settings.device, launch) if place.is_colocated else partial(_start, launch)]
     if len(place.gpus) % size != 0:
         message = f"{len(place.gpus)} GPUs cannot be divided into replicas of {size}"
@@ -94,10 +106,19 @@ def replica_starts(settings: EngineSettings) -> Sequence[StartVllm]:
             EngineErrorReason.INVALID, message, remedy="Change --sampler-gpus or --sampler-tensor-parallel"
         )
     groups = [place.gpus[first : first + size] for first in range(0, len(place.gpus), size)]
-    return [
-        partial(_start, VllmLaunch(arguments, group, size, versions=place.versions, in_flight=place.in_flight))
-        for group in groups
-    ]
+    return [partial(_start, replace(launch, gpus=group)) for group in groups]
+
+
+def _weight_transfer(settings: EngineSettings) -> str:
+    """How vLLM receives all weights. NCCL needs a GPU for each process, CUDA IPC the same for both."""
+    place = settings.sampler
+    if place.folder is not None or not _uses_cuda(settings):
+        return ""
+    if place.gpus:
+        return "nccl"
+    # The worker of each GPU would need the weights of the trainer's process on it.
+    is_one = place.tensor_parallel == 1 and not (dist.is_initialized() and dist.get_world_size() > 1)
+    return "ipc" if place.is_colocated and is_one else ""
 
 
 def _connect(url: str, api_key: str, _model: VllmModel, _reserved_bytes: int) -> RemoteServer:
@@ -113,7 +134,4 @@ def _start_colocated(device: str, launch: VllmLaunch, model: VllmModel, reserved
         return VllmProcess(model, launch)
     free, total = torch.cuda.mem_get_info(None if device in ("auto", "cuda") else device)
     share = memory_share(free, total, reserved_bytes)
-    size, versions = launch.tensor_parallel, launch.versions
-    return VllmProcess(
-        model, VllmLaunch(launch.arguments, (), size, memory_share=share, can_sleep=True, versions=versions)
-    )
+    return VllmProcess(model, replace(launch, memory_share=share, can_sleep=True))

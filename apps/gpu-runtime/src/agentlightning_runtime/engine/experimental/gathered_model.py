@@ -1,10 +1,11 @@
-"""The whole weights of a sharded network, in host memory of rank 0 while a backend takes them over."""
+"""The whole weights of a sharded network, gathered by all ranks whenever rank 0 reads them."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+import inspect
+from typing import TYPE_CHECKING, TypeVar
 
+import torch
 from torch import nn
 
 from agentlightning_runtime.engine.base.ranks import whole
@@ -12,59 +13,94 @@ from agentlightning_runtime.engine.base.ranks import whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    import torch
     from torch import Tensor
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.engine.base.ranks import Ranks
+
+Result = TypeVar("Result")
 
 #: Prefix of the causal model in the names of a network's weights.
 _PREFIX = "causal_lm."
 
 
 class GatheredModel:
-    """A copy of a sharded model for serving.
+    """Reads a sharded model tensor by tensor, so that no rank holds all of it unless the reader keeps it.
 
     Args:
+        weights: The sharded weights by their names in the network.
         make: Makes a model whose trained weights are replaced by the gathered ones; called on rank 0.
-        dtype: Data type of the gathered weights; None: that of the trained weights.
+        dtype: Data type of the gathered weights.
         device: The device of the copy.
         ranks: The processes that train it; only rank 0 serves.
     """
 
     def __init__(
-        self, make: Callable[[], PreTrainedModel], dtype: torch.dtype | None, device: torch.device, ranks: Ranks
+        self,
+        weights: Mapping[str, nn.Parameter],
+        make: Callable[[], PreTrainedModel],
+        dtype: torch.dtype,
+        device: torch.device,
+        ranks: Ranks,
     ) -> None:
+        self._weights = {name: weight for name, weight in weights.items() if name.startswith(_PREFIX)}
         self._make = make
         self._dtype = dtype
         self._device = device
         self._ranks = ranks
-        self._tensors: Mapping[str, Tensor] = {}
+        self._unread: Generator[tuple[str, Tensor]] | None = None
 
-    @contextmanager
-    def gathered(self, weights: Mapping[str, nn.Parameter]) -> Generator[None]:
-        """Holds the whole weights within the block, gathered one after another. All ranks must call this."""
-        tensors: dict[str, Tensor] = {}
-        for name, weight in weights.items():
-            gathered = whole(weight.detach().to(self._dtype or weight.dtype))
-            if self._ranks.index == 0 and name.startswith(_PREFIX):
-                tensors[name.removeprefix(_PREFIX)] = gathered.cpu()
-            del gathered
-        self._tensors = tensors
+    def reading(self, work: Callable[[], Result]) -> Result:
+        """Runs work that may read the weights on rank 0. All ranks must call this.
+
+        The other ranks gather with rank 0 until its work has ended, then run theirs.
+        """
+        if self._ranks.index > 0:
+            while self._ranks.tell(None):
+                for _ in self._gather():
+                    pass
+            return work()
         try:
-            yield
+            return work()
         finally:
-            self._tensors = {}
+            self._read_the_rest()
+            self._ranks.tell(False)
+
+    def tensors(self) -> Generator[tuple[str, Tensor]]:
+        """The weights by their names in the network, on the device, one after another; tied ones once.
+
+        Only within `reading`, on rank 0. What a reader leaves is gathered and dropped: the other ranks wait for it.
+        """
+        self._read_the_rest()
+        self._ranks.tell(True)
+        self._unread = self._gather()
+        for pair in self._unread:  # noqa: UP028 -- `yield from` would end the gather with a reader that stops early
+            yield pair
 
     def weights(self) -> dict[str, Tensor]:
-        """The gathered weights by their names in the network; tied ones once."""
-        return {_PREFIX + name: tensor for name, tensor in self._tensors.items()}
+        """All of them in host memory."""
+        return {name: tensor.cpu() for name, tensor in self.tensors()}
 
     def module(self) -> PreTrainedModel:
         """A frozen model on the device with the gathered weights."""
         model = self._make()
-        tensors = {name: tensor.to(self._device) for name, tensor in self._tensors.items()}
+        tensors = {name.removeprefix(_PREFIX): tensor.to(self._device) for name, tensor in self.tensors()}
         model.load_state_dict(tensors, strict=False, assign=True)
         model.tie_weights()
         nn.Module.to(model, device=self._device)
         return model.requires_grad_(requires_grad=False)
+
+    @torch.no_grad()
+    def _gather(self) -> Generator[tuple[str, Tensor]]:
+        for name, weight in self._weights.items():
+            yield name, whole(weight.detach().to(self._dtype))
+
+    def _read_the_rest(self) -> None:
+        unread, self._unread = self._unread, None
+        if unread is None:
+            return
+        if inspect.getgeneratorstate(unread) == inspect.GEN_RUNNING:
+            message = "A reader of the weights did not end, and the other processes wait for it"
+            raise RuntimeError(message)
+        for _ in unread:
+            pass

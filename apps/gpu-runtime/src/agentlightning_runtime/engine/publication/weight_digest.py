@@ -5,28 +5,37 @@ from __future__ import annotations
 import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
+from threading import Semaphore
 from typing import TYPE_CHECKING
 
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+    from concurrent.futures import Future
 
     from torch import Tensor
 
 _MAX_THREADS = 8
 
 
-def digest_of(weights: Mapping[str, Tensor]) -> str:
+def digest_of(weights: Iterable[tuple[str, Tensor]]) -> str:
     """`sha256:` and the SHA-256 of the digests of all tensors in the order of their names.
 
     The digest of a tensor covers name, data type, shape and values. Tensors are hashed in parallel: `hashlib` releases
-    the interpreter's lock.
+    the interpreter's lock. Reading waits for hashing, so that few are in memory where each is made when it is
+    read.
     """
+    threads = min(_MAX_THREADS, os.cpu_count() or 1)
+    free, parts = Semaphore(2 * threads), dict[str, "Future[bytes]"]()
+    with ThreadPoolExecutor(threads) as pool:
+        for name, tensor in weights:
+            free.acquire()
+            parts[name] = pool.submit(_tensor_digest, name, tensor)
+            parts[name].add_done_callback(lambda _: free.release())
     whole = hashlib.sha256()
-    with ThreadPoolExecutor(max_workers=min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-        for part in pool.map(_tensor_digest, *zip(*sorted(weights.items()), strict=True)):
-            whole.update(part)
+    for _, part in sorted(parts.items()):
+        whole.update(part.result())
     return f"sha256:{whole.hexdigest()}"
 
 

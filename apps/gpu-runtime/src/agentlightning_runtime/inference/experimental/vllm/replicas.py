@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from agentlightning_runtime.contract.inference_backend import ProbeResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from agentlightning_runtime.inference.experimental.vllm.server_api import ServerApi, ServerRequest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _CONTROL_TIMEOUT_S = 600
 """Timeout of reloading the weights of a large model."""
+_ATTEMPT_TIMEOUT_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,10 @@ class Replicas:
 
     def __init__(self, servers: Sequence[RunningServer]) -> None:
         self._servers = servers
+        # vLLM closes the connection of a failed request after its response, when another may have begun on it.
+        limits = httpx2.Limits(max_keepalive_connections=0)
         self._clients = [
-            httpx2.Client(base_url=each.root_url, headers=_headers(each), timeout=_CONTROL_TIMEOUT_S)
+            httpx2.Client(base_url=each.root_url, headers=_headers(each), timeout=_CONTROL_TIMEOUT_S, limits=limits)
             for each in servers
         ]
         self._in_flight = [0] * len(servers)
@@ -87,6 +91,33 @@ class Replicas:
         """
         self._control(lambda _api: [(path, body)])
 
+    def control_each(self, path: str, bodies: Sequence[dict[str, Any] | None] | None = None) -> None:
+        """As `control`, with a body for each replica; raises as soon as one fails, without waiting for the others."""
+        for request in as_completed(self._submit(path, bodies, _CONTROL_TIMEOUT_S)):
+            request.result()
+
+    def attempt(self, path: str, body: dict[str, Any] | None = None) -> None:
+        """Sends a request to all replicas, and leaves those that fail or do not respond soon."""
+        wait(self._submit(path, [body] * len(self._servers), _ATTEMPT_TIMEOUT_S))
+
+    def ask(self, path: str) -> list[dict[str, Any]]:
+        """The responses of all replicas to a GET request.
+
+        Raises:
+            EngineError: ENGINE_UNAVAILABLE as `control`.
+        """
+        return [_get(server, client, path) for server, client in zip(self._servers, self._clients, strict=True)]
+
+    @property
+    def root_urls(self) -> list[str]:
+        """The URLs of all replicas, without a path."""
+        return [server.root_url for server in self._servers]
+
+    @property
+    def can_transfer(self) -> bool:
+        """Whether all are programs with a weight transfer."""
+        return all(server.api.has_weight_transfer for server in self._servers)
+
     def load_adapter(self, adapter: str, folder: Path) -> None:
         """Loads an adapter into all replicas, as `control`."""
         self._control(lambda api: api.load_adapter(adapter, folder))
@@ -98,6 +129,10 @@ class Replicas:
     def reload_weights(self, folder: Path) -> None:
         """Replaces the weights of the base in all replicas, as `control`."""
         self._control(lambda api: api.reload_weights(folder))
+
+    def drop_cached_prompts(self) -> None:
+        """Empties the prefix caches of all replicas after a weight transfer, as `control`."""
+        self._control(lambda api: api.drop_cached_prompts())
 
     def check_token_versions(self) -> None:
         """Checks that all replicas report the version of each token.
@@ -139,6 +174,18 @@ class Replicas:
         for client in self._clients:
             client.close()
 
+    def _submit(
+        self, path: str, bodies: Sequence[dict[str, Any] | None] | None, timeout_s: float
+    ) -> list[Future[httpx2.Response]]:
+        sent = bodies or [None] * len(self._servers)
+        pool = ThreadPoolExecutor(max_workers=len(self._clients))
+        requests = [
+            pool.submit(_send, server, client, path, body, timeout_s)
+            for server, client, body in zip(self._servers, self._clients, sent, strict=True)
+        ]
+        pool.shutdown(wait=False)
+        return requests
+
     def _control(self, requests: Callable[[ServerApi], Sequence[ServerRequest]]) -> None:
         def send(server: RunningServer, client: httpx2.Client) -> None:
             for path, body in requests(server.api):
@@ -152,9 +199,26 @@ def _headers(server: RunningServer) -> dict[str, str]:
     return {"authorization": f"Bearer {server.api_key}"} if server.api_key else {}
 
 
-def _send(server: RunningServer, client: httpx2.Client, path: str, body: dict[str, Any] | None) -> httpx2.Response:
+def _send(
+    server: RunningServer,
+    client: httpx2.Client,
+    path: str,
+    body: dict[str, Any] | None,
+    timeout_s: float = _CONTROL_TIMEOUT_S,
+) -> httpx2.Response:
+    return _checked(server, client, path, lambda: client.post(path, json=body, timeout=timeout_s))
+
+
+def _get(server: RunningServer, client: httpx2.Client, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = _checked(server, client, path, lambda: client.get(path)).json()
+    return found
+
+
+def _checked(
+    server: RunningServer, client: httpx2.Client, path: str, ask: Callable[[], httpx2.Response]
+) -> httpx2.Response:
     try:
-        answer = client.post(path, json=body)
+        answer = ask()
     except httpx2.TransportError as error:
         message = f"{server.api.name} at {client.base_url} did not respond to {path}: {error}"
         raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log") from error

@@ -27,6 +27,11 @@ class ServerApi(Protocol):
         """Whether it reports the version of the weights of each token."""
         ...
 
+    @property
+    def has_weight_transfer(self) -> bool:
+        """Whether it has vLLM's weight transfer."""
+        ...
+
     def load_adapter(self, adapter: str, folder: Path) -> Sequence[ServerRequest]:
         """Loads an adapter in the format of PEFT under a new name."""
         ...
@@ -37,6 +42,10 @@ class ServerApi(Protocol):
 
     def reload_weights(self, folder: Path) -> Sequence[ServerRequest]:
         """Replaces the weights of the base, and drops the cached prompts."""
+        ...
+
+    def drop_cached_prompts(self) -> Sequence[ServerRequest]:
+        """Empties the prefix cache after a weight transfer."""
         ...
 
     def model_name(self, base: str, adapter: str | None) -> str:
@@ -57,6 +66,7 @@ class VllmApi:
 
     name = VLLM.name
     reports_token_versions = True
+    has_weight_transfer = True
 
     def load_adapter(self, adapter: str, folder: Path) -> Sequence[ServerRequest]:
         """Loads an adapter."""
@@ -69,7 +79,11 @@ class VllmApi:
     def reload_weights(self, folder: Path) -> Sequence[ServerRequest]:
         """Replaces the weights."""
         reload = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
-        return [(VLLM.reload_weights_route, reload), (VLLM.reset_prefix_cache_route, None)]
+        return [(VLLM.reload_weights_route, reload), *self.drop_cached_prompts()]
+
+    def drop_cached_prompts(self) -> Sequence[ServerRequest]:
+        """Empties the prefix cache."""
+        return [(VLLM.reset_prefix_cache_route, None)]
 
     def model_name(self, base: str, adapter: str | None) -> str:
         """An adapter is a model."""
@@ -90,6 +104,7 @@ class SglangApi:
 
     name = SGLANG.name
     reports_token_versions = False
+    has_weight_transfer = False
 
     def load_adapter(self, adapter: str, folder: Path) -> Sequence[ServerRequest]:
         """Loads an adapter."""
@@ -102,6 +117,10 @@ class SglangApi:
     def reload_weights(self, folder: Path) -> Sequence[ServerRequest]:
         """Replaces the weights; SGLang drops the cached prompts with it."""
         return [(SGLANG.reload_weights_route, {"model_path": str(folder), "flush_cache": True})]
+
+    def drop_cached_prompts(self) -> Sequence[ServerRequest]:
+        """SGLang has no weight transfer."""
+        return []
 
     def model_name(self, base: str, adapter: str | None) -> str:
         """An adapter is a suffix of the base's name."""

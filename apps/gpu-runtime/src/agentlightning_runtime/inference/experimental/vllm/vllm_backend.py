@@ -33,7 +33,8 @@ class VllmBackend:
     Args:
         endpoint: listener settings.
         starts: starts each replica of a server; one process by default.
-        folder: parent folder of published weights; None: in memory.
+        folder: parent folder of published weights; None: those that are files are in memory, all weights are
+            transferred where the servers can.
         shares_device: whether the trainer computes on the same GPU; the servers then sleep meanwhile.
         in_flight: whether weights of fully trained models change under running requests.
 
@@ -60,11 +61,17 @@ class VllmBackend:
 
     def serve(self, model: ServedModel, version: int) -> None:
         """Serves the current weights as this policy version."""
-        # Room for the adapters of a few versions; with all weights, the new file beside the old.
+        # Room for the adapters of a few versions; with all weights, for the new file beside the old.
         folder = make_publication_folder(self._folder, 2 * model.published_bytes)
         with nullcontext() if self._gate is None else self._gate.sampling():
             self._models[model.model_id] = VllmServedModel(
-                model, version, self._servers, folder=folder, gate=self._gate, in_flight=self._in_flight
+                model,
+                version,
+                self._servers,
+                folder=folder,
+                gate=self._gate,
+                in_flight=self._in_flight,
+                prefers_files=self._folder is not None,
             )
 
     def publish(self, model: ServedModel, version: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ class VllmModel:
         dtype: data type of its computation, such as `bfloat16`; empty: vLLM's choice, which is not the trainer's where
             that computes in float32.
         export_base: writes the base into an empty folder; None when vLLM can load `source`.
+        write_source: writes `source`, before a server is started from it; None when it exists.
     """
 
     source: str
@@ -35,6 +37,7 @@ class VllmModel:
     tool_parser: str
     dtype: str = ""
     export_base: Callable[[Path], None] | None = field(default=None, compare=False)
+    write_source: Callable[[], None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class VllmLaunch:
         can_sleep: whether it can free its memory.
         versions: adapters that a batch can have.
         in_flight: whether weights of fully trained models change under running requests.
+        weight_transfer: how it receives the weights of fully trained models, `nccl` or `ipc`; empty: from files.
     """
 
     arguments: Sequence[str] = ()
@@ -58,6 +62,7 @@ class VllmLaunch:
     can_sleep: bool = False
     versions: int = 4
     in_flight: bool = False
+    weight_transfer: str = ""
 
 
 def vllm_command(
@@ -75,6 +80,7 @@ def vllm_command(
     """
     launch = launch or VllmLaunch()
     arguments = launch.arguments
+    transfers = launch.weight_transfer != "" and model.lora_rank == 0
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", model.source]
     command += ["--host", "127.0.0.1", "--port", str(port), "--logprobs-mode", "processed_logprobs"]
     command += ["--enable-auto-tool-choice", "--tool-call-parser", model.tool_parser]
@@ -84,6 +90,7 @@ def vllm_command(
         "--tensor-parallel-size": launch.tensor_parallel if launch.tensor_parallel > 1 else None,
         "--max-model-len": model.max_context,
         "--dtype": model.dtype or None,
+        "--weight-transfer-config": json.dumps({"backend": launch.weight_transfer}) if transfers else None,
     }
     for flag, value in defaults.items():
         if value is not None and flag not in arguments:
@@ -96,6 +103,9 @@ def vllm_command(
     if launch.can_sleep or model.lora_rank == 0:
         # Sleeping and reloading are routes that vLLM offers in this mode only; it listens on loopback.
         extra["VLLM_SERVER_DEV_MODE"] = "1"
+    if transfers and launch.weight_transfer == "ipc":
+        # Handles of CUDA IPC are Python objects.
+        extra["VLLM_ALLOW_INSECURE_SERIALIZATION"] = "1"
     if launch.in_flight and model.lora_rank == 0:
         # The API of tokens, which reports the version of each.
         command += ["--enable-scale-out"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.experimental.vllm.engine_terms import RUNTIME
 from agentlightning_runtime.inference.experimental.vllm.replicas import Replicas
+from agentlightning_runtime.inference.experimental.vllm.transfer_choice import choose_transfer
 from agentlightning_runtime.inference.experimental.vllm.vllm_command import VllmModel, adapter_rank_limit
 from agentlightning_runtime.inference.http.api_error import ApiError, cancelled, model_paused
 from agentlightning_runtime.inference.tool_formats.registry import format_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.inference.experimental.vllm.device_gate import DeviceGate
     from agentlightning_runtime.inference.experimental.vllm.replicas import Target
     from agentlightning_runtime.inference.experimental.vllm.vllm_servers import VllmServers
+    from agentlightning_runtime.inference.experimental.vllm.weight_transfer import WeightTransfer
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,9 @@ class VllmServedModel:
         when loading a checkpoint lowers the version: vLLM's prefix cache is keyed by the name. Requests in flight end
         with their initial adapter, as with the built-in sampler; an unused adapter is unloaded.
 
-    All weights: they are written to a folder and reloaded while no request is in flight; or, when weights change in
-        flight, while the requests are frozen, which then continue from the new weights.
+    All weights: they are transferred, or written to a folder and reloaded, while no request is in flight; or, when
+        weights change in flight, while the requests are frozen, which then continue from the new weights. When that
+        fails, the servers may have parts of them, and requests are rejected until a publication succeeds.
 
     Args:
         model: the model; must have an exporter.
@@ -59,6 +62,7 @@ class VllmServedModel:
         folder: a new folder for published weights.
         gate: turns with the trainer on the same GPU; None: each has its own.
         in_flight: whether weights of a fully trained model change under running requests.
+        prefers_files: whether all weights go by file also where they could be transferred.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class VllmServedModel:
         folder: Path,
         gate: DeviceGate | None = None,
         in_flight: bool = False,
+        prefers_files: bool = False,
     ) -> None:
         self.changes_in_flight = in_flight and model.lora_rank == 0
         self._model = model
@@ -79,13 +84,13 @@ class VllmServedModel:
         self._in_flight: dict[str | None, int] = {}
         self._abort_count = 0
         self._is_replacing = False
+        self._is_incomplete = False
+        self._transfer: WeightTransfer | None = None
         self.is_paused = False
         self.version = version
         self._publications = 0
         self._adapters: set[str] = set()
         source = model.base_source if model.lora_rank > 0 else str(self._folder / "model")
-        if model.lora_rank == 0:
-            self._export(Path(source))
         template: object = getattr(model.tokenizer, "chat_template", None)
         parser = format_of(template if isinstance(template, str) else "").name
         self._servers = servers
@@ -96,6 +101,7 @@ class VllmServedModel:
             parser,
             model.dtype,
             model.export_base if model.lora_rank > 0 else None,
+            None if model.lora_rank > 0 else lambda: self._write_source(Path(source)),
         )
         self._replicas = Replicas(servers.acquire(self._settings, model.trained_bytes))
         try:
@@ -104,9 +110,9 @@ class VllmServedModel:
                 self._replicas.check_token_versions()
             if model.lora_rank > 0:
                 self._adapter = self._load_adapter(version)
-            elif self._replicas.base_name != source:
-                # A server that was started elsewhere has loaded the base from its own place.
-                self._replicas.reload_weights(Path(source))
+            else:
+                self._transfer = choose_transfer(self._replicas, model, prefers_files=prefers_files)
+                self._send_first_weights(Path(source))
             if self.changes_in_flight:
                 self._label(version)
         except BaseException:
@@ -148,6 +154,8 @@ class VllmServedModel:
                 self._changed.wait_for(lambda: not self._is_replacing)
                 if self.is_paused:
                     raise model_paused(self._model.model_id)
+                if self._is_incomplete:
+                    raise _incomplete(self._model.model_id)
                 self._in_flight[self._adapter] = self._in_flight.get(self._adapter, 0) + 1
                 return Entered(self._adapter, self.version, self._abort_count, self._replicas.enter())
         except BaseException:
@@ -169,7 +177,7 @@ class VllmServedModel:
     def check_not_aborted(self, entered: Entered) -> None:
         """Raises when requests in flight were cancelled since."""
         if self._abort_count != entered.abort_count:
-            raise cancelled("The model was paused")
+            raise cancelled("The model was paused" if self.is_paused else "The publication of weights failed")
 
     def pause(self, *, abort: bool) -> None:
         """Rejects new requests; returns when those in flight have ended."""
@@ -209,6 +217,8 @@ class VllmServedModel:
         return nullcontext() if self._gate is None else self._gate.sampling()
 
     def _release(self) -> None:
+        if self._transfer is not None:
+            self._transfer.close()
         self._replicas.close()
         self._servers.release(self._settings)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -237,37 +247,75 @@ class VllmServedModel:
             self._adapters.discard(name)
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
+    def _write_source(self, source: Path) -> None:
+        """Once for all replicas that are started from it."""
+        if not source.exists():
+            self._export(source)
+
+    def _send_first_weights(self, source: Path) -> None:
+        """A server that was started elsewhere has other weights. A transfer that does not work fails the creation."""
+        if self._transfer is not None:
+            self._send_weights()
+            (source / "model.safetensors").unlink(missing_ok=True)
+        elif self._replicas.base_name != str(source):
+            self._export(source)
+            self._send_weights()
+
+    def _send_weights(self) -> None:
+        """Gives all servers the current weights: from memory, or those that were written to the folder."""
+        if self._transfer is None or self._model.stream is None:
+            self._replicas.reload_weights(self._folder / "model")
+        else:
+            self._transfer.send(self._model.stream)
+            self._replicas.drop_cached_prompts()
+
     def _replace_weights(self, version: int) -> None:
-        """Writes to a temporary folder and swaps it in while no request is computed."""
-        fresh, place = self._folder / "fresh", self._folder / "model"
-        shutil.rmtree(fresh, ignore_errors=True)
-        self._export(fresh)
-        for file in fresh.iterdir():
-            file.replace(place / file.name)
+        if self._transfer is None:
+            fresh, place = self._folder / "fresh", self._folder / "model"
+            shutil.rmtree(fresh, ignore_errors=True)
+            self._export(fresh)
+            for file in fresh.iterdir():
+                file.replace(place / file.name)
         if self.changes_in_flight:
-            # Clears the keys and values of the frozen requests: vLLM computes them anew with the new weights.
-            try:
-                self._replicas.control("/pause?mode=keep")
-                self._replicas.reload_weights(place)
-                self._label(version)
-            finally:
-                self._replicas.control("/resume")
-            self.version = version
+            self._replace_in_flight(version)
             return
         with self._changed:
             self._is_replacing = True
             self._changed.wait_for(lambda: not self._in_flight)
         try:
-            self._replicas.reload_weights(place)
-            self.version = version
+            self._is_incomplete = True
+            self._send_weights()
+            self.version, self._is_incomplete = version, False
         finally:
             with self._changed:
                 self._is_replacing = False
                 self._changed.notify_all()
 
+    def _replace_in_flight(self, version: int) -> None:
+        # Clears the keys and values of the frozen requests: vLLM computes them anew with the new weights.
+        try:
+            self._replicas.control("/pause?mode=keep")
+            self._is_incomplete = True
+            self._send_weights()
+            self._label(version)
+            self.version, self._is_incomplete = version, False
+        except BaseException:
+            if self._is_incomplete:
+                # The frozen requests must not continue from parts of the new weights.
+                self._abort_count += 1
+                self._replicas.attempt("/abort_requests", {})
+            self._replicas.attempt("/resume")
+            raise
+        self._replicas.control("/resume")
+
     def _label(self, version: int) -> None:
         """The version that vLLM reports with each token."""
         self._replicas.control("/update_weight_version", {"new_version": str(version)})
+
+
+def _incomplete(model_id: str) -> ApiError:
+    message = f'The last publication of the model "{model_id}" failed, and its sampler may have parts of the weights'
+    return ApiError(503, "RUNTIME_UNAVAILABLE", message, "Publish again, or restart the runtime.")
 
 
 def vllm_failed(error: Exception) -> ApiError:

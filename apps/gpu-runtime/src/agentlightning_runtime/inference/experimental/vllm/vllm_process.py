@@ -96,6 +96,8 @@ class VllmProcess:
     api = VllmApi()
 
     def __init__(self, model: VllmModel, launch: VllmLaunch | None = None) -> None:
+        if model.write_source is not None:
+            model.write_source()
         _refuse_what_is_not_read_anew(model)
         port = _free_port()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
