@@ -6,7 +6,8 @@ import type { Step, StepContext, StepResult } from './step.ts';
 export const snippetStep: Step = {
   name: 'snippets',
   description: 'code in READMEs, guides and skills is typed and runs',
-  after: ['build'],
+  // The files of snippets are beside their documents, and must not be packed with them.
+  after: ['build', 'packages'],
   run: checkSnippets,
 };
 
