@@ -211,6 +211,26 @@ describePostgres('concurrent transactions on PostgreSQL', () => {
     expect(await database.execute('SELECT digest FROM content_references')).toEqual([{ digest: digestOf(one) }]);
     await store.close();
   });
+
+  test('delete the last two rollouts with an image', async () => {
+    await using database = await createTestDatabase();
+    const store = await openStore(database.url, { poolSize: 4 });
+    const rollouts = [await store.startRollout({ input: 1 }), await store.startRollout({ input: 2 })];
+    for (const rollout of rollouts) {
+      await store.appendSpans([turnSpan(rollout, [one])]);
+      await store.updateAttempt(rollout.rolloutId, 'latest', { status: 'succeeded' });
+    }
+    let waiting: Promise<unknown> = Promise.resolve();
+    await store.once({ key: 'request', requestHash: '' }, async (transaction) => {
+      await transaction.deleteRollouts([rollouts[0]?.rolloutId ?? '']);
+      waiting = store.deleteRollouts([rollouts[1]?.rolloutId ?? '']);
+      await untilBlocked(database);
+      return {};
+    });
+    await waiting;
+    expect(await database.execute('SELECT digest FROM contents')).toEqual([]);
+    await store.close();
+  });
 });
 
 /** Resolves when a transaction waits for a lock of another one. */

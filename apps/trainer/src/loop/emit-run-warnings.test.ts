@@ -33,6 +33,7 @@ test.each([
 test.each([
   ['a policy gradient', {}, ['low-effective-samples']],
   ['a preference loss, which has no probability ratios', { 'preference/loss': 0.6 }, []],
+  ['another policy than that of a preference loss', { 'writer/preference/loss': 0.6 }, ['low-effective-samples']],
 ])('few effective samples of %s', (_, values, expected) => {
   const session = sessionOf({ agent: () => 0, tasks: { train: [1], test: [2] } });
   const found = [1, 2, 3].flatMap((step) =>

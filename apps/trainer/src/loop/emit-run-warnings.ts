@@ -1,5 +1,5 @@
 import { quantityText } from '@agentlightning/core/internal';
-import { isMetricOf, type RunMetric, runMetrics } from '@agentlightning/core/metrics';
+import { isMetricOf, runMetrics } from '@agentlightning/core/metrics';
 import type { RunWarning, UnsolvedTask } from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { diagnoseEvaluation } from '../diagnosis/diagnose-evaluation.ts';
@@ -28,21 +28,21 @@ export function warnOfStep(session: DiagnosedSession, record: StepRecord): reado
   return emitted(emit, diagnoseSteps(history));
 }
 
+const ratioMetrics = [runMetrics.policyEffectiveSampleFraction, runMetrics.policyClipFraction];
+
 /** A step without metrics that cannot indicate a fault where it learned from other data than the samples of its policy. */
 function withoutInapplicable(
   { values, ...record }: StepRecord,
   { isStored }: { readonly isStored: boolean },
 ): StepRecord {
-  const has = (metric: RunMetric) => Object.keys(values).some((name) => isMetricOf(metric, name));
-  const omitted = [
-    // Stored data and demonstrations are not those that the weights sample.
-    ...(isStored || imitationLoss(values) !== null ? [runMetrics.policyKlSamplerK3] : []),
-    // A preference loss has no probability ratios.
-    ...(has(runMetrics.preferenceLoss)
-      ? [runMetrics.policyEffectiveSampleFraction, runMetrics.policyClipFraction]
-      : []),
-  ];
-  const kept = Object.entries(values).filter(([name]) => !omitted.some((metric) => isMetricOf(metric, name)));
+  // Stored data and demonstrations are not those that the weights sample.
+  const isSampled = !isStored && imitationLoss(values) === null;
+  const kept = Object.entries(values).filter(([name]) => {
+    if (isMetricOf(runMetrics.policyKlSamplerK3, name)) return isSampled;
+    const ratio = ratioMetrics.find((metric) => isMetricOf(metric, name));
+    // A preference loss of the same policy has no probability ratios.
+    return ratio === undefined || !(name.replace(ratio.name, runMetrics.preferenceLoss.name) in values);
+  });
   return { ...record, values: Object.fromEntries(kept) };
 }
 

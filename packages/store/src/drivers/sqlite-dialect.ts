@@ -29,9 +29,13 @@ export const sqliteDialect: SqlDialect = {
     `CASE json_type(${column}, '$.${name}') WHEN 'integer' THEN json_extract(${column}, '$.${name}') END`,
   hasField: (column, { name, value }) => {
     const { types, stored } = jsonEachForm(value);
+    // Of a list or object json_each returns JSON, with the escape of references to contents.
+    const unescaped = String.raw`replace(field.value, '\u0073ha256:', 'sha256:')`;
+    const isNested = typeof value === 'object' && value !== null;
+    const equals = isNested ? `? IN (field.value, ${unescaped})` : 'field.value IS ?';
     // json_each instead of a JSON path: field names are arbitrary, and paths have no escapes.
     return {
-      sql: `EXISTS (SELECT 1 FROM json_each(${column}) AS field WHERE field.key = ? AND field.type IN (${types}) AND field.value IS ?)`,
+      sql: `EXISTS (SELECT 1 FROM json_each(${column}) AS field WHERE field.key = ? AND field.type IN (${types}) AND ${equals})`,
       parameters: [name, stored],
     };
   },

@@ -25,6 +25,8 @@ export function describeContents(test: StoreTest): void {
       expect((await store.searchSpans({ rolloutIdIn: [rolloutId] })).items).toEqual(all);
       expect(await store.readTraces([rolloutId])).toMatchObject([{ spans: all }]);
       expect((await store.searchSpans({ attributes: { image: url(one) } })).items).toEqual([all[0]]);
+      const list = [url(one), url(one), 'x'];
+      expect((await store.searchSpans({ attributes: { list } })).items).toEqual([all[2]]);
     });
 
     test('are returned unchanged in inputs of rollouts', async ({ store }) => {

@@ -9,6 +9,7 @@ import {
 import type { OperationContext } from '../../sql/operation-runner.ts';
 import { readText, toJson } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';
+import { lockRows } from './row-lock.ts';
 
 /** JSON of a record of a rollout. */
 export interface RolloutJson {
@@ -48,13 +49,16 @@ export async function storeContents(
   });
   if (contents.size === 0) return stored;
   const known = await knownDigests(context, [...contents.keys()]);
-  // In the order of digests: concurrent transactions do not block each other.
+  // In the order of digests, as all transactions. One that stores several times may still deadlock, and is retried.
   const added = [...contents].filter(([digest]) => !known.has(digest)).toSorted(byDigest);
   if (added.length > 0) await db.insert(contentTable, added);
   const references = [...referring].flatMap(([rolloutId, digests]) =>
-    [...digests].map((digest) => [rolloutId, digest]),
+    [...digests].map((digest): [digest: string, rolloutId: string] => [digest, rolloutId]),
   );
-  await db.insert(referenceTable, references);
+  await db.insert(
+    referenceTable,
+    references.toSorted(byDigest).map(([digest, rolloutId]) => [rolloutId, digest]),
+  );
   return stored;
 }
 
@@ -119,7 +123,10 @@ export async function releaseContents(context: OperationContext, rolloutIds: rea
   const those = dialect.isOneOf('rollout_id', rolloutIds);
   const ended = await db.all(`DELETE FROM content_references WHERE ${those.sql} RETURNING digest`, those.parameters);
   if (ended.length === 0) return;
-  const released = dialect.isOneOf('digest', [...new Set(ended.map((row) => readText(row, 'digest')))]);
+  const digests = [...new Set(ended.map((row) => readText(row, 'digest')))];
+  // Of two transactions that end the last references, the later one then sees that the other has ended its own.
+  await lockRows(context, 'contents', digests);
+  const released = dialect.isOneOf('digest', digests);
   await db.run(
     `DELETE FROM contents WHERE ${released.sql}
      AND NOT EXISTS (SELECT 1 FROM content_references AS r WHERE r.digest = contents.digest)`,

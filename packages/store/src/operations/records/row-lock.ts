@@ -1,10 +1,10 @@
 import type { OperationContext } from '../../sql/operation-runner.ts';
 
-const lockKeys = { rollouts: 'rollout_id', runs: 'run_id', workers: 'worker_id' } as const;
+const lockKeys = { rollouts: 'rollout_id', runs: 'run_id', workers: 'worker_id', contents: 'digest' } as const;
 
 /**
  * Locks rows until the transaction ends. The lock of a rollout covers its attempts, spans, span counter and queue
- * entry. To avoid deadlocks, rollouts are locked before workers, and rows of a table in key order.
+ * entry. To avoid deadlocks, rollouts are locked before workers and contents, and rows of a table in key order.
  */
 export async function lockRows(
   context: OperationContext,

@@ -9,6 +9,7 @@ import { closeOpenAttempts } from '../records/attempt-record.ts';
 import { storeInput } from '../records/contents.ts';
 import { assertResourcesExist } from '../records/read-resources.ts';
 import { isQueued, loadRollout, moveRollout, recordRolloutChange } from '../records/rollout-record.ts';
+import { lockRows } from '../records/row-lock.ts';
 import { assertClaimable, completeConfig } from './enqueue-rollouts.ts';
 
 /** Updates a rollout. An explicit status also closes its open attempts. */
@@ -18,6 +19,7 @@ export async function updateRollout(
   patch: RolloutPatch,
 ): Promise<Rollout> {
   assertId('resourcesId', patch.resourcesId);
+  await lockRows(context, 'rollouts', [rolloutId]);
   await writeFields(context, rolloutId, patch);
   const record = await loadRollout(context, rolloutId);
   if (isQueued(patch.status ?? record.rollout.status)) assertClaimable([record.rollout]);
