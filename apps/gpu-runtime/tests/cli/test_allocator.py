@@ -27,25 +27,22 @@ def create_engine(settings):
 
 
 @pytest.mark.parametrize(
-    ("given", "flags", "expected"),
+    ("given", "expected"),
     [
-        ({}, [], "expandable_segments:True - -"),
-        # Its weights are read by CUDA IPC.
-        ({}, ["--sampler-colocated"], "- - -"),
-        ({}, ["--sampler-gpus", "1"], "expandable_segments:True - -"),
-        ({"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"}, [], "max_split_size_mb:64 - -"),
-        ({"PYTORCH_ALLOC_CONF": "max_split_size_mb:64"}, [], "- - max_split_size_mb:64"),
+        ({}, "expandable_segments:True - -"),
+        ({"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"}, "max_split_size_mb:64 - -"),
+        ({"PYTORCH_ALLOC_CONF": "max_split_size_mb:64"}, "- - max_split_size_mb:64"),
     ],
 )
 def test_segments_are_expandable_unless_the_user_has_chosen(
-    tmp_path: Path, given: dict[str, str], flags: list[str], expected: str
+    tmp_path: Path, given: dict[str, str], expected: str
 ) -> None:
     (tmp_path / "reporting.py").write_text(ENGINE)
     environment = {name: value for name, value in os.environ.items() if name not in NAMES}
     path = os.pathsep.join([str(tmp_path), *sys.path])
     command = [sys.executable, "-m", "agentlightning_runtime", "serve", "--model", "any", "--port", "0"]
     done = subprocess.run(
-        [*command, "--inference-port", "0", "--engine", "reporting:create_engine", *flags],
+        [*command, "--inference-port", "0", "--engine", "reporting:create_engine"],
         env={**environment, **given, "PYTHONPATH": path},
         capture_output=True,
         text=True,

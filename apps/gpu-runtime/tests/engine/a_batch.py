@@ -44,8 +44,8 @@ class SilentBackend:
     def resume(self, model_id: str) -> InferenceState:
         return InferenceState(is_paused=False, in_flight=0, policy_version=self.versions[model_id][-1])
 
-    def begin_training(self) -> None:
-        pass
+    def begin_training(self) -> bool:
+        return False
 
     def end_training(self) -> None:
         pass

@@ -16,7 +16,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 
 from agentlightning_runtime.contract.batch import Batch
-from agentlightning_runtime.contract.errors import EngineError
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import ModelRequest
 from agentlightning_runtime.engine import gradient_accumulator
 from agentlightning_runtime.engine.base.ranks import Ranks
@@ -142,7 +142,7 @@ def test_gradients_in_shards_are_not_copied(pinned: list[int], copies: list[int]
     mesh = init_device_mesh("cpu", (1,))
     weight = nn.Parameter(distribute_tensor(torch.zeros(2, 3), mesh, [Shard(0)]))
     memory = FreeMemory(0)
-    accumulator = GradientAccumulator([weight], memory, Ranks())
+    accumulator = GradientAccumulator([weight], memory, Ranks(), is_sharded=True)
     for _ in range(2):
         with accumulator.batch() as restore:
             learn([weight], 1)
@@ -187,3 +187,14 @@ def test_a_sequence_that_fits_without_the_copy_is_no_error(tmp_path: Path, pinne
                 model.forward_backward(Batch([a_datum(60, [(40, 60)])]), a_loss(), no_progress)
     assert len(pinned) == 1
     assert all(torch.equal(value, gradients[1][name]) for name, value in gradients[0].items())
+
+
+def test_gradients_that_do_not_fit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_given: object, **_named: object) -> torch.Tensor:
+        raise RuntimeError("CUDA error: out of memory")
+
+    accumulator = GradientAccumulator(some_weights(), None, Ranks())
+    monkeypatch.setattr(torch, "zeros_like", fail)
+    with pytest.raises(EngineError, match="allocating the gradients") as caught, accumulator.batch():
+        pass
+    assert caught.value.reason == EngineErrorReason.OUT_OF_MEMORY

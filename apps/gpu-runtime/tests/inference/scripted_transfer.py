@@ -42,6 +42,15 @@ def install_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
     vars(modules[name])["WeightTransferTrainerFactory"] = ScriptedTrainer
     vars(modules[f"{name}.nccl_engine"])["NCCLTrainerInitInfo"] = NcclInfo
     vars(modules[f"{name}.ipc_engine"])["IPCTrainerInitInfo"] = IpcInfo
+    allocator = "vllm.device_allocator.alloc_conf"
+    modules |= {part: types.ModuleType(part) for part in ("vllm.device_allocator", allocator)}
+    vars(modules[allocator]).update(
+        EXPANDABLE_SEGMENTS="expandable_segments",
+        current_alloc_conf=lambda: ScriptedAllocator.conf,
+        set_alloc_conf=ScriptedAllocator.set,
+        with_conf_flag=ScriptedAllocator.with_flag,
+    )
+    monkeypatch.setattr(ScriptedAllocator, "conf", START_CONF)
     for each, module in modules.items():
         monkeypatch.setitem(sys.modules, each, module)
     monkeypatch.setattr(transfer_choice, "has_vllm", lambda: True)
@@ -50,6 +59,24 @@ def install_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _always(_weights: object) -> bool:
     return True
+
+
+#: How the runtime sets torch's allocator, with a setting of the user.
+START_CONF = "max_split_size_mb:64,expandable_segments:True"
+
+
+class ScriptedAllocator:
+    """The settings of torch's allocator."""
+
+    conf = START_CONF
+
+    @classmethod
+    def set(cls, conf: str) -> None:
+        cls.conf = conf
+
+    @staticmethod
+    def with_flag(conf: str, key: str, enabled: bool) -> str:
+        return conf.replace(f"{key}:{not enabled}", f"{key}:{enabled}")
 
 
 @dataclass(kw_only=True)
@@ -106,6 +133,8 @@ class ScriptedTrainer:
         }
         self.client.start_weight_update()
         if not self._peers:
+            # Containers forbid the system call that opens others.
+            assert ScriptedAllocator.conf == START_CONF.replace("True", "False")
             handles = [{"GPU-0": _bytes(tensor)} for _, tensor in self.source]
             self.client.update_weights(
                 {**info, "ipc_handles": handles, "tensor_sizes": [len(each) for each in handles]}
@@ -138,6 +167,7 @@ class ScriptedWorker:
         updates: Number of finished updates.
         fail: Set to the message of an error that the next update ends with, after the first tensor.
         runs: Cleared, an update waits in the middle, and further requests wait for it.
+        waits: Set when an update has waited.
         is_half_new: Whether an update has begun and not ended: the real one ends at the next request.
     """
 
@@ -149,6 +179,7 @@ class ScriptedWorker:
         self.fail = ""
         self.runs = threading.Event()
         self.runs.set()
+        self.waits = threading.Event()
         self.is_half_new = False
         self._one_by_one = threading.Lock()
         self._parameters = parameters
@@ -251,6 +282,8 @@ class ScriptedWorker:
             if list(parameters[name].shape) != shape:
                 raise AssertionError
             self._received[name] = torch.frombuffer(bytearray(values), dtype=dtype).view(shape)
+            if not self.runs.is_set():
+                self.waits.set()
             self.runs.wait(_TIMEOUT_S)
             if self.fail:
                 message, self.fail = self.fail, ""

@@ -19,6 +19,7 @@ from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
 from agentlightning_runtime.create_engine import create_engine
+from agentlightning_runtime.engine import timed
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference import open_backend
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
@@ -139,7 +140,8 @@ def test_on_the_trainers_gpu_the_sampler_sleeps_while_the_trainer_computes(
     backend = VllmBackend(EndpointSettings(), [start], shares_device=True)
     with an_engine(tmp_path, backend) as engine:
         model = engine.create_model(ModelRequest("policy", "tiny", seed=1, lora=lora))
-        vllm, asleep = started[0], list[bool]()
+        vllm, asleep, freed = started[0], list[bool](), list[bool]()
+        monkeypatch.setattr(timed, "free_cached_memory", lambda _device: freed.append(vllm.is_asleep))  # pyright: ignore[reportUnknownLambdaType]
         passes = vars(model)["_passes"]
         run = passes.forward_backward
         monkeypatch.setattr(passes, "forward_backward", lambda *given: (asleep.append(vllm.is_asleep), run(*given))[1])  # pyright: ignore[reportUnknownLambdaType]
@@ -156,6 +158,8 @@ def test_on_the_trainers_gpu_the_sampler_sleeps_while_the_trainer_computes(
         list(stream)
         training.join(60)
         assert asleep == [True]
+        # Of the pass and of the step, before vLLM takes its memory again.
+        assert freed == [True, True]
         # One sleep for the pass and the step; the publication woke it.
         assert (vllm.sleeps, vllm.is_asleep) == (1, False)
         model.forward(Batch(a_batch().data), use_reference=False, progress=no_progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ import pytest
 import torch
 from openai import OpenAI
 from tests.engine.a_batch import a_batch, a_loss, no_progress
-from tests.inference.scripted_transfer import install_transfer
+from tests.inference.scripted_transfer import START_CONF, ScriptedAllocator, install_transfer
 from tests.inference.scripted_vllm import ScriptedVllm
 
 from agentlightning_runtime.contract.batch import AdamParameters
@@ -85,6 +86,7 @@ def test_every_replica_has_each_version_without_a_file(tmp_path: Path, methods: 
             said += [one.ask().choices[0].message.content]
             assert [server.worker.updates for server in one.servers] == [version + 1] * len(methods)
             assert not list(folder.rglob("*.safetensors"))
+            assert ScriptedAllocator.conf == START_CONF
             one.step()
             one.model.publish_weights()
         assert len(set(said)) == 3
@@ -206,6 +208,32 @@ def test_frozen_requests_continue_after_a_transfer_and_end_after_a_failed_one(tm
                 server.hold.set()
                 assert asking.result().choices[0].policy_versions == [0, 1]
         assert server.token_api.aborts == [True]
+
+
+@pytest.mark.usefixtures("library")
+def test_requests_are_accepted_while_weights_change_in_flight(tmp_path: Path) -> None:
+    with sampled(tmp_path, "nccl", in_flight=True) as one, ThreadPoolExecutor(2) as pool:
+        server = one.servers[0]
+        one.step()
+        server.worker.runs.clear()
+        publishing = pool.submit(one.model.publish_weights)
+        assert server.worker.waits.wait(60)
+        # vLLM queues it until the weights are complete.
+        asking = pool.submit(one.ask)
+        assert server.asked.wait(60)
+        server.worker.runs.set()
+        publishing.result()
+        assert asking.result().choices[0].message.content
+
+
+def test_the_meeting_place_is_reached_from_all_servers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as here, socket.create_server(("127.0.0.2", 0)) as there:
+        urls = [f"http://{host}:{port}" for host, port in (here.getsockname(), there.getsockname())]
+        assert weight_transfer.meeting_place(urls)[0] == "127.0.0.1"
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
+        url = f"http://[::1]:{other.getsockname()[1]}"
+        with pytest.raises(EngineError, match="reached over IPv6"):
+            weight_transfer.meeting_place([url])
 
 
 def test_a_server_is_started_with_the_transfer_of_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

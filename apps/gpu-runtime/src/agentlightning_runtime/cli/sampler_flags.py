@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from importlib.util import find_spec
 from pathlib import Path
 
 from agentlightning_runtime.cli.usage_error import UsageError
@@ -84,15 +83,6 @@ def sampler_placement(flags: argparse.Namespace) -> SamplerPlacement:
         versions=flags.sampler_versions,
         in_flight=flags.sampler_in_flight,
     )
-
-
-def may_share_gpu(flags: argparse.Namespace) -> bool:
-    """Whether vLLM may read the memory of the trainer by CUDA IPC.
-
-    IPC of expandable segments needs a system call that containers forbid, so the trainer's memory then has none.
-    """
-    is_default = not flags.sampler_gpus and not flags.sampler_url and find_spec("vllm") is not None
-    return flags.inference_engine != "builtin" and (flags.sampler_colocated or is_default)
 
 
 def gpu_list(text: str) -> tuple[int, ...]:

@@ -21,7 +21,6 @@ from agentlightning_runtime.cli.runtime_settings import (
     engine_settings,
     serve_options,
 )
-from agentlightning_runtime.cli.sampler_flags import may_share_gpu
 from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.contract.engine import TracedEngine
 from agentlightning_runtime.contract.errors import EngineError
@@ -37,7 +36,7 @@ LOG = logging.getLogger(__name__)
 
 SECOND_SIGNAL_EXIT_CODE = 130
 
-#: Names of the settings of torch's allocator, which reads the first that is set.
+#: Names of the settings of torch's allocator.
 _ALLOCATOR_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 
 
@@ -66,8 +65,8 @@ def run_serve(flags: argparse.Namespace) -> int:
     # Both are read by torch when it is imported, which happens later.
     if flags.threads is not None:
         os.environ["OMP_NUM_THREADS"] = str(flags.threads)
-    if not any(name in os.environ for name in _ALLOCATOR_VARIABLES) and not may_share_gpu(flags):
-        # Micro-batches of many sizes fragment memory otherwise. vLLM recognises the first name only.
+    if not any(name in os.environ for name in _ALLOCATOR_VARIABLES):
+        # Micro-batches of many sizes fragment memory otherwise.
         os.environ[_ALLOCATOR_VARIABLES[0]] = "expandable_segments:True"
     try:
         if flags.engine == "torch" and int(os.environ.get("RANK", "0")) > 0:

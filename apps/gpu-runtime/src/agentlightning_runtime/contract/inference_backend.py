@@ -128,8 +128,12 @@ class InferenceBackend(Protocol):
         """Accepts requests again."""
         ...
 
-    def begin_training(self) -> None:
-        """Called before an operation that computes on the trainer's device; frees its memory when that is shared."""
+    def begin_training(self) -> bool:
+        """Called before an operation that computes on the trainer's device; frees its memory when that is shared.
+
+        Returns:
+            Whether it needs the memory back that the operation takes.
+        """
         ...
 
     def end_training(self) -> None:

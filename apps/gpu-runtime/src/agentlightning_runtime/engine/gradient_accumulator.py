@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
-from torch.distributed.tensor import DTensor
 
 from agentlightning_runtime.engine.base.ranks import local
+from agentlightning_runtime.engine.memory.out_of_memory import report_out_of_memory
 from agentlightning_runtime.engine.memory.pinned_memory import copy_all, pinned_like
 
 if TYPE_CHECKING:
@@ -35,11 +35,14 @@ class GradientAccumulator:
         weights: The trained weights.
         memory: Memory of the device; None: that of the host, where copies are always made.
         ranks: All of them copy to the same kind of memory.
+        is_sharded: Weights of the network are sharded over them.
     """
 
-    def __init__(self, weights: Iterable[nn.Parameter], memory: DeviceMemory | None, ranks: Ranks) -> None:
+    def __init__(
+        self, weights: Iterable[nn.Parameter], memory: DeviceMemory | None, ranks: Ranks, *, is_sharded: bool = False
+    ) -> None:
         self._weights = list(weights)
-        self._is_sharded = any(isinstance(weight, DTensor) for weight in self._weights)
+        self._is_sharded = is_sharded
         self._memory = memory
         self._ranks = ranks
         self._uses_host = False
@@ -53,8 +56,9 @@ class GradientAccumulator:
         the device.
         """
         is_first = all(weight.grad is None for weight in self._weights)
-        gradients = [self._allocated(weight) for weight in self._weights]
-        copy: list[Tensor] = [] if is_first or self._is_sharded else self._copied(gradients)
+        with report_out_of_memory(self._weights[0].device, "allocating the gradients", self._ranks):
+            gradients = [self._allocated(weight) for weight in self._weights]
+            copy: list[Tensor] = [] if is_first or self._is_sharded else self._copied(gradients)
 
         def restore() -> bool:
             nonlocal copy

@@ -120,7 +120,9 @@ class GradientPass:
         ranks: Ranks,
     ) -> None:
         self._network = network
-        self._accumulator = GradientAccumulator(weights.values(), settings.device_memory, ranks)
+        self._accumulator = GradientAccumulator(
+            weights.values(), settings.device_memory, ranks, is_sharded=settings.is_sharded
+        )
         self._computed = 0
         self._ranks = ranks
         self._settings = settings

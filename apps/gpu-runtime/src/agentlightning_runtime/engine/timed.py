@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
+from agentlightning_runtime.engine.memory.out_of_memory import free_cached_memory
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,10 +45,13 @@ def timed(
                 if not trains:
                     return method(self, *args, **kwargs)
                 # All ranks wait until rank 0 has the device for training.
-                parts.ranks.agree(parts.inference.begin_training)
+                shares_memory = parts.ranks.agree(parts.inference.begin_training)
                 try:
                     return method(self, *args, **kwargs)
                 finally:
+                    if shares_memory:
+                        # Torch keeps the memory of activations, which the sampler needs when it wakes.
+                        free_cached_memory(parts.settings.device)
                     parts.inference.end_training()
 
         return run

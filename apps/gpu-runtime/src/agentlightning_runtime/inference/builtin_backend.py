@@ -95,8 +95,9 @@ class BuiltinBackend:
         self._sampler.resume(model_id)
         return self._state(model_id)
 
-    def begin_training(self) -> None:
+    def begin_training(self) -> bool:
         """Does nothing: the memory is not shared with a server."""
+        return False
 
     def end_training(self) -> None:
         """Does nothing."""

@@ -29,7 +29,9 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether an allocator reported that memory ran out: CUDA's, the CPU's, or Python's."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    # CUDA's and NCCL's own errors are plain ones.
+    said = str(error).lower()
+    return isinstance(error, RuntimeError) and ("can't allocate memory" in said or "out of memory" in said)
 
 
 class RankExhaustedError(Exception):

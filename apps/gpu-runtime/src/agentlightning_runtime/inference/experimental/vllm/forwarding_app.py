@@ -42,10 +42,9 @@ class ForwardingApp:
     def __init__(self, models: dict[str, VllmServedModel], keys: Keys) -> None:
         self._models = models
         self._keys = keys
-        # Responses have no time limit.
-        self._client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(None, connect=10), limits=httpx2.Limits(max_connections=None)
-        )
+        # Responses have no time limit. A connection that waits may be closed by vLLM when a request begins on it.
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=10), limits=limits)
 
     def starlette(self) -> Starlette:
         """The ASGI application."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.inference_backend import ProbeResponse
+from agentlightning_runtime.inference.experimental.vllm.daemon_thread import start_daemon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -178,13 +180,10 @@ class Replicas:
         self, path: str, bodies: Sequence[dict[str, Any] | None] | None, timeout_s: float
     ) -> list[Future[httpx2.Response]]:
         sent = bodies or [None] * len(self._servers)
-        pool = ThreadPoolExecutor(max_workers=len(self._clients))
-        requests = [
-            pool.submit(_send, server, client, path, body, timeout_s)
+        return [
+            start_daemon(partial(_send, server, client, path, body, timeout_s))
             for server, client, body in zip(self._servers, self._clients, sent, strict=True)
         ]
-        pool.shutdown(wait=False)
-        return requests
 
     def _control(self, requests: Callable[[ServerApi], Sequence[ServerRequest]]) -> None:
         def send(server: RunningServer, client: httpx2.Client) -> None:

@@ -100,10 +100,11 @@ class VllmBackend:
         self._model(model_id).resume()
         return self._state(model_id)
 
-    def begin_training(self) -> None:
+    def begin_training(self) -> bool:
         """Frees the GPU when it is shared, after the requests in flight."""
         if self._gate is not None:
             self._gate.begin_training()
+        return self._gate is not None
 
     def end_training(self) -> None:
         """Lets requests in; the first wakes the servers."""

@@ -293,15 +293,17 @@ class VllmServedModel:
 
     def _replace_in_flight(self, version: int) -> None:
         # Clears the keys and values of the frozen requests: vLLM computes them anew with the new weights.
+        has_begun = False
         try:
             self._replicas.control("/pause?mode=keep")
-            self._is_incomplete = True
+            has_begun = True
             self._send_weights()
             self._label(version)
             self.version, self._is_incomplete = version, False
         except BaseException:
-            if self._is_incomplete:
-                # The frozen requests must not continue from parts of the new weights.
+            if has_begun:
+                # The frozen requests, and those that vLLM has queued, must not continue from parts of the new weights.
+                self._is_incomplete = True
                 self._abort_count += 1
                 self._replicas.attempt("/abort_requests", {})
             self._replicas.attempt("/resume")

@@ -44,7 +44,7 @@ _TORCHRUN_VARIABLES = frozenset(
         "MASTER_ADDR",
         "MASTER_PORT",
         "TORCH_NCCL_ASYNC_ERROR_HANDLING",
-        "PYTORCH_CUDA_ALLOC_CONF",  # The trainer's: vLLM cannot sleep with memory in expandable segments.
+        "PYTORCH_CUDA_ALLOC_CONF",  # The trainer's.
     }
 )
 
