@@ -14,6 +14,7 @@ from torch.utils.hooks import RemovableHandle
 
 from agentlightning_runtime.contract.batch import Batch
 from agentlightning_runtime.contract.inference_backend import ServedModel
+from agentlightning_runtime.contract.no_inference import NoInference
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.base.ranks import Ranks, join_ranks, leave_ranks, whole
 from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
@@ -96,7 +97,8 @@ def main() -> None:
         )
         out = directory / f"{source}-{ranks.index}"
         out.mkdir()
-        engine = TorchEngine(settings, ExportingBackend(out), ranks)
+        backend = ExportingBackend(out) if ranks.index == 0 else NoInference()
+        engine = TorchEngine(settings, backend, ranks)
         before = reset_peak()
         count = engine.capabilities().models[0].parameter_count
         model = engine.create_model(ModelRequest(source, source, 3, lora, has_value_head=True))

@@ -71,6 +71,9 @@ class GatheredModel:
 
         Only within `reading`, on rank 0. What a reader leaves is gathered and dropped: the other ranks wait for it.
         """
+        if self._ranks.index > 0:
+            # It would wait for the others forever.
+            raise RuntimeError(f"Rank {self._ranks.index} read the whole weights; only rank 0 serves")
         self._read_the_rest()
         self._ranks.tell(True)
         self._unread = self._gather()
