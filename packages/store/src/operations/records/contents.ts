@@ -124,7 +124,7 @@ export async function releaseContents(context: OperationContext, rolloutIds: rea
   const ended = await db.all(`DELETE FROM content_references WHERE ${those.sql} RETURNING digest`, those.parameters);
   if (ended.length === 0) return;
   const digests = [...new Set(ended.map((row) => readText(row, 'digest')))];
-  // Of two transactions that end the last references, the later one then sees that the other has ended its own.
+  // Of two transactions that end the last references, the later one then sees the end of the other one.
   await lockRows(context, 'contents', digests);
   const released = dialect.isOneOf('digest', digests);
   await db.run(
